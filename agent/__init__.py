@@ -1,0 +1,1 @@
+"""The research agent: sessions, runs, the loop, the model and the sandbox."""

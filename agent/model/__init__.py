@@ -1,0 +1,1 @@
+"""The model: a chat endpoint on the wire, what it can do, and the embedded default."""

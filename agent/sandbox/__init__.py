@@ -1,0 +1,1 @@
+"""The sandbox: the only place where the model's code runs."""

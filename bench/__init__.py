@@ -1,0 +1,1 @@
+"""Speed, memory and answers, measured side by side."""

@@ -1,0 +1,51 @@
+"""What a tool can fail with, as one tree.
+
+    ToolFailure
+    ├── ToolError            told to the model, which can do something else
+    │   ├── FetchError       an address could not be read; carries `url` and `status`
+    │   │   └── Refused      an address that this app does not open (private, other scheme, port)
+    │   ├── SearchError      no provider could search (which is not "nothing found")
+    │   ├── DocumentError    a file that no reader can read
+    │   └── BadArguments     the call itself is wrong
+    └── ToolFatal            ends the run
+
+Each message says what happened, why, and what to do, in one sentence.
+"""
+
+
+class ToolFailure(Exception):
+    """Base of everything that a tool raises on purpose."""
+
+
+class ToolError(ToolFailure):
+    """Told to the model; the run goes on."""
+
+
+class FetchError(ToolError):
+    """An address could not be read."""
+
+    def __init__(self, message: str, url: str, status: int | None = None) -> None:
+        """`status`: the HTTP status when there was an answer at all."""
+        super().__init__(message)
+        self.url = url
+        self.status = status
+
+
+class Refused(FetchError):
+    """An address that this app does not open for anybody."""
+
+
+class SearchError(ToolError):
+    """No provider could search."""
+
+
+class DocumentError(ToolError):
+    """A file that no reader can read."""
+
+
+class BadArguments(ToolError):
+    """A tool was called with arguments it cannot use."""
+
+
+class ToolFatal(ToolFailure):
+    """The run cannot go on."""

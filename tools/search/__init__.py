@@ -1,0 +1,1 @@
+"""Search: one file a provider, one chain."""

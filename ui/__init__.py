@@ -1,0 +1,1 @@
+"""How a run is shown: the page, the terminal, the API."""
