@@ -34,6 +34,8 @@ def text(document: Path) -> str:
             return "\n".join(str(row) for rows in sheets(document).values() for row in rows)
         case ".html":
             return BeautifulSoup(document.read_text("utf-8"), "lxml").main.get_text(" ")
+        case ".csv":
+            return document.read_text("utf-8").replace(",", " | ")
         case _:
             return document.read_text("utf-8")
 
@@ -46,7 +48,7 @@ def title(document: Path) -> str:
             return load_workbook(document).properties.title or ""
         case ".html":
             page = BeautifulSoup(document.read_text("utf-8"), "lxml")
-            assert page.title.string.startswith(page.main.h1.string)
+            assert page.title.string == page.main.h1.string
             return page.main.h1.string
         case ".md":
             return document.read_text("utf-8").splitlines()[0].removeprefix("# ")
