@@ -10,6 +10,7 @@
     │   ├── StreamCut            the stream ended before the model said it was done
     │   └── ModelFileError       the embedded model's file cannot be had or is damaged
     ├── SandboxError             the box could not be made or used
+    │   ├── CodeError            the model's code failed; told to the model, variables kept
     │   └── BoxLost              the box died or was ended; its variables are gone
     ├── RunError                 a question could not be taken
     │   ├── BadQuestion          empty or too long
@@ -70,6 +71,10 @@ class ModelFileError(ModelError):
 
 class SandboxError(ResearchError):
     """The box could not be made or used."""
+
+
+class CodeError(SandboxError):
+    """The model's code failed; the message is for the model, several lines with its own code marked."""
 
 
 class BoxLost(SandboxError):

@@ -1,0 +1,58 @@
+"""Boxes started ahead of need, so that a session's first step does not wait for pandas."""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+
+from agent.errors import SandboxError
+
+from .box import PRELOAD, Box
+from .limits import Limits
+
+
+class BoxPool:
+    """Keeps `size` boxes loading or loaded; a box is given to one session and never comes back."""
+
+    def __init__(
+        self, limits: Limits, size: int = 1, command: Sequence[str] = (), preload: Sequence[str] = PRELOAD
+    ) -> None:
+        self.limits = limits
+        self._size = size
+        self._command = tuple(command)
+        self._preload = tuple(preload)
+        self._ready: deque[Box] = deque()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._fill()
+
+    def take(self) -> Box:
+        """A box to `open`; another one starts loading in its place. SandboxError when none can be started."""
+        with self._lock:
+            if self._closed:
+                raise SandboxError("The app is closing, so no new sandbox is started.")
+            box = self._alive() or self._new()
+        self._fill()
+        return box
+
+    def close(self) -> None:
+        """End the boxes that nobody took."""
+        with self._lock:
+            self._closed = True
+            while self._ready:
+                self._ready.popleft().close()
+
+    def _new(self) -> Box:
+        return Box(self.limits, self._command, self._preload)
+
+    def _alive(self) -> Box | None:
+        while self._ready:
+            box = self._ready.popleft()
+            if box.alive:
+                return box
+            box.close()
+        return None
+
+    def _fill(self) -> None:
+        with self._lock:
+            while not self._closed and len(self._ready) < self._size:
+                self._ready.append(self._new())
