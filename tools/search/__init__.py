@@ -1,1 +1,5 @@
 """Search: one file a provider, one chain."""
+
+from tools.search.results import SearchProvider, SearchResult, SearchResults
+
+__all__ = ["SearchProvider", "SearchResult", "SearchResults"]

@@ -1,0 +1,196 @@
+"""Bytes to text in the order that the WHATWG gives browsers. Never raises.
+
+BOM, then what the server said, then what the page says of itself, then what
+the bytes look like, then windows-1252.
+"""
+
+import codecs
+import re
+
+from charset_normalizer import from_bytes
+
+# Labels that browsers read as another, larger encoding than Python does.
+_BROWSER_NAMES = {
+    "ascii": "cp1252", "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "tis-620": "cp874",
+    "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949", "johab": "cp949",
+    "big5": "big5hkscs", "cp1252": "cp1252", "iso8859-8-i": "iso8859-8",
+}  # fmt: skip
+_EXTRA_LABELS = {
+    "x-sjis": "cp932", "sjis": "cp932", "windows-31j": "cp932", "ks_c_5601-1987": "cp949", "ks_c_5601-1989": "cp949",
+    "ksc5601": "cp949", "ksc_5601": "cp949", "korean": "cp949", "x-gbk": "gb18030", "chinese": "gb18030",
+    "gb_2312-80": "gb18030", "csgb2312": "gb18030", "iso-ir-58": "gb18030", "x-x-big5": "big5hkscs",
+    "cn-big5": "big5hkscs", "big5-hkscs": "big5hkscs", "x-euc-jp": "euc_jp", "cseucpkdfmtjapanese": "euc_jp",
+    "dos-874": "cp874", "windows-874": "cp874", "x-mac-cyrillic": "mac_cyrillic", "x-mac-ukrainian": "mac_cyrillic",
+    "macintosh": "mac_roman", "x-mac-roman": "mac_roman", "mac": "mac_roman", "iso-8859-8-i": "iso8859-8",
+    "logical": "iso8859-8", "visual": "iso8859-8", "iso-8859-8-e": "iso8859-8", "unicode-1-1-utf-8": "utf-8",
+    "x-unicode20utf8": "utf-8", "unicode": "utf-16-le", "ucs-2": "utf-16-le", "utf-16": "utf-16-le",
+    "x-cp1250": "cp1250", "x-cp1251": "cp1251", "x-cp1252": "cp1252", "x-cp1253": "cp1253", "x-cp1254": "cp1254",
+    "x-cp1255": "cp1255", "x-cp1256": "cp1256", "x-cp1257": "cp1257", "x-cp1258": "cp1258", "koi8-ru": "koi8_u",
+    "koi": "koi8_r", "koi8": "koi8_r", "x-user-defined": "cp1252", "dos": "cp1252",
+}  # fmt: skip
+_BOMS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\x00\x00", "utf-32-le"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
+_XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
+_SPACE = b" \t\n\x0c\r"
+
+
+def decode(content: bytes, header: str = "", *, markup: bool = True) -> tuple[str, str]:
+    """The text and the name of the encoding used.
+
+    `header`: the charset that the server named, or nothing. `markup`: look
+    into the content for a meta tag or XML declaration too.
+    """
+    for bom, name in _BOMS:
+        if content.startswith(bom):
+            return content[len(bom) :].decode(name, "replace"), name
+    said = [codec_of(header)]
+    if markup:
+        said.append(prescan(content))
+        if declared := _XML.match(content[:1024]):
+            name = codec_of(declared[1].decode("ascii"))
+            said.append("utf-8" if name.startswith("utf-16") and b"\0" not in content[:64] else name)
+    for name in said:
+        if name:
+            text = _replace(content, name)
+            # More than one bad character in a hundred: whoever said so was wrong.
+            if text.count("\ufffd") <= len(text) / 100:
+                return text, name
+    return _detect(content)
+
+
+def charset_in(content_type: str) -> str:
+    """The charset parameter of a Content-Type header, or nothing."""
+    found = re.search(r"charset\s*=\s*[\"']?\s*([^\s\"';,]+)", content_type, re.IGNORECASE)
+    return found[1] if found else ""
+
+
+def codec_of(label: str) -> str:
+    """Python's name for an encoding label as browsers understand it; empty when nobody knows it."""
+    label = label.strip().lower()
+    if label in _EXTRA_LABELS:
+        return _EXTRA_LABELS[label]
+    try:
+        info = codecs.lookup(label)
+    except (LookupError, ValueError):
+        return ""
+    if not getattr(info, "_is_text_encoding", True):
+        return ""
+    return _BROWSER_NAMES.get(info.name, info.name)
+
+
+def prescan(content: bytes) -> str:
+    """The encoding that a page's own meta tag names in its first 1,024 bytes (the WHATWG's prescan)."""
+    data = content[:1024]
+    at = 0
+    while at < len(data):
+        if data.startswith(b"<!--", at):
+            end = data.find(b"-->", at + 2)
+            if end < 0:
+                return ""
+            at = end + 3
+        elif re.match(rb"<meta[\s/]", data[at : at + 6], re.IGNORECASE):
+            name, at = _meta(data, at + 5)
+            if name:
+                return name
+        elif re.match(rb"</?[a-z]", data[at : at + 3], re.IGNORECASE):
+            while at < len(data) and data[at] not in _SPACE + b">":
+                at += 1
+            attribute: tuple[bytes, bytes] | None = (b"", b"")
+            while attribute is not None:
+                attribute, at = _attribute(data, at)
+            at += 1
+        elif data[at : at + 2] in (b"<!", b"</", b"<?"):
+            end = data.find(b">", at)
+            if end < 0:
+                return ""
+            at = end + 1
+        else:
+            following = data.find(b"<", at + 1)
+            if following < 0:
+                return ""
+            at = following
+    return ""
+
+
+def _meta(data: bytes, at: int) -> tuple[str, int]:
+    seen: set[bytes] = set()
+    pragma = False
+    need_pragma: bool | None = None
+    charset = ""
+    while True:
+        attribute, at = _attribute(data, at)
+        if attribute is None:
+            break
+        key, value = attribute
+        if key in seen:
+            continue
+        seen.add(key)
+        if key == b"http-equiv":
+            pragma = value == b"content-type"
+        elif key == b"charset":
+            charset, need_pragma = codec_of(value.decode("latin-1")), False
+        elif key == b"content" and need_pragma is None:
+            found = re.search(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", value)
+            name = codec_of((found[1] or found[2] or found[3] or b"").decode("latin-1")) if found else ""
+            if name:
+                charset, need_pragma = name, True
+    if not charset or need_pragma is None or (need_pragma and not pragma):
+        return "", at
+    # The tag itself was just read as ASCII, so it cannot be UTF-16.
+    return ("utf-8" if charset.startswith("utf-16") else charset), at
+
+
+def _attribute(data: bytes, at: int) -> tuple[tuple[bytes, bytes] | None, int]:
+    """The next attribute of a tag, in lower case, and where reading goes on; None at the end of the tag."""
+    while at < len(data) and data[at] in _SPACE + b"/":
+        at += 1
+    if at >= len(data) or data[at : at + 1] == b">":
+        return None, at
+    start = at
+    while (
+        at < len(data) and not (data[at : at + 1] == b"=" and at > start) and data[at] not in _SPACE + b"/>"
+    ):
+        at += 1
+    key = data[start:at].lower()
+    while at < len(data) and data[at] in _SPACE:
+        at += 1
+    if data[at : at + 1] != b"=":
+        return (key, b""), at
+    at += 1
+    while at < len(data) and data[at] in _SPACE:
+        at += 1
+    mark = data[at : at + 1]
+    if mark in (b'"', b"'") and mark:
+        end = data.find(mark, at + 1)
+        if end < 0:
+            return None, len(data)
+        return (key, data[at + 1 : end].lower()), end + 1
+    start = at
+    while at < len(data) and data[at] not in _SPACE + b">":
+        at += 1
+    return (key, data[start:at].lower()), at
+
+
+def _detect(content: bytes) -> tuple[str, str]:
+    try:
+        return content.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        pass
+    text = content.decode("utf-8", "replace")
+    if text.count("\ufffd") <= len(text) / 100:
+        return text, "utf-8"
+    # A sample is enough to tell, and the whole of a large page would take seconds.
+    best = from_bytes(content[:50_000]).best()
+    name = codec_of(best.encoding) if best else ""
+    return _replace(content, name or "cp1252"), name or "windows-1252"
+
+
+def _replace(content: bytes, name: str) -> str:
+    try:
+        return content.decode(name, "replace")
+    except (LookupError, ValueError):  # a codec that cannot replace, such as idna
+        return content.decode("cp1252", "replace")

@@ -1,0 +1,328 @@
+"""The only door to the network: guarded, bounded, cached, written down."""
+
+import re
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urljoin, urlsplit
+
+import certifi
+import httpcore
+
+from tools.address import Address, parse_address
+from tools.coding import CODINGS, BodyDecoder, UnknownCoding
+from tools.connection import CheckedNetwork, Watch
+from tools.errors import FetchError
+from tools.ledger import Attempt, CachedPage, Ledger, PageCache
+from tools.walls import refresh_target, wall_of
+
+USER_AGENT = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; OpenDeepResearch/1.0)"
+)
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """What one fetch may cost: seconds and bytes."""
+
+    connect_seconds: float = 8.0
+    silence_seconds: float = 15.0
+    """Longest wait for the first byte, and between two."""
+    total_seconds: float = 30.0
+    """Everything together, redirects included."""
+    wire_bytes: int = 20_000_000
+    decoded_bytes: int = 30_000_000
+    redirects: int = 10
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """An answer. `url` is where it came from after redirects; `note` says what is missing from `content`."""
+
+    url: str
+    status: int
+    content_type: str
+    content: bytes
+    filename: str = ""
+    note: str = ""
+    cached: bool = False
+
+    @property
+    def media_type(self) -> str:
+        """The type without parameters, in lower case: "text/html"."""
+        return self.content_type.split(";")[0].strip().lower()
+
+
+class Fetcher:
+    """Reads addresses for one session. Thread-safe.
+
+    `ledger` and `cancel` are plain attributes: a run puts its own in before it
+    starts; `cancel.set()` ends every fetch within about 0.2 s.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: FetchLimits | None = None,
+        allow_local: bool = False,
+        cache: PageCache | None = None,
+        ledger: Ledger | None = None,
+        cancel: threading.Event | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        user_agent: str = USER_AGENT,
+    ) -> None:
+        """`allow_local`: open private addresses and any port too, for tests and a team's own network."""
+        self.limits = limits or FetchLimits()
+        self.allow_local = allow_local
+        self.cache = cache
+        self.ledger = ledger
+        self.cancel = cancel or threading.Event()
+        self._ssl = ssl_context or _trusted()
+        self._user_agent = user_agent
+
+    def get(self, url: str) -> Fetched:
+        """What stands at `url`, redirects followed.
+
+        Raises Refused for an address that is never opened, FetchError for
+        everything else that keeps it from being read, an HTTP error included.
+        """
+        started = time.monotonic()
+        try:
+            address = parse_address(url, allow_local=self.allow_local)
+            if self.cache and (kept := self.cache.get(address.url)):
+                fetched = Fetched(kept.url, 200, kept.content_type, kept.content, kept.filename, cached=True)
+            else:
+                fetched = self._follow(address)
+                if self.cache and fetched.status == 200 and not fetched.note and fetched.content:
+                    self.cache.put(
+                        address.url,
+                        CachedPage(fetched.url, fetched.content_type, fetched.filename, fetched.content),
+                    )
+        except FetchError as error:
+            self._note(
+                Attempt(url, error.url, error.status, "", 0, time.monotonic() - started, error=str(error))
+            )
+            raise
+        seconds = time.monotonic() - started
+        size = len(fetched.content)
+        self._note(
+            Attempt(
+                url,
+                fetched.url,
+                fetched.status,
+                fetched.media_type,
+                size,
+                seconds,
+                fetched.cached,
+                fetched.note,
+            )
+        )
+        return fetched
+
+    def reachable(self, url: str, seconds: float = 3.0) -> bool:
+        """Whether something accepts a connection at `url` in time. Nothing is sent."""
+        watch = Watch(seconds, self.cancel)
+        network = CheckedNetwork(watch, allow_local=self.allow_local)
+        try:
+            network.address = address = parse_address(url, allow_local=self.allow_local)
+            network.connect_tcp(address.host, address.port, timeout=seconds).close()
+        except (FetchError, httpcore.ConnectError, httpcore.ConnectTimeout):
+            return False
+        return True
+
+    def _note(self, attempt: Attempt) -> None:
+        if self.ledger:
+            self.ledger.attempt(attempt)
+
+    def _follow(self, address: Address) -> Fetched:
+        watch = Watch(self.limits.total_seconds, self.cancel)
+        chain = [address.url]
+        while True:
+            fetched, target = self._request(address, watch)
+            if target is None or (fetched.content and urljoin(address.url, target) == address.url):
+                return fetched
+            if len(chain) > self.limits.redirects:
+                raise FetchError(
+                    f"{chain[0]} only leads from one address to the next ({_chain(chain)}): use another source.",
+                    chain[0],
+                    fetched.status,
+                )
+            address = parse_address(urljoin(address.url, target), allow_local=self.allow_local)
+            chain.append(address.url)
+
+    def _request(self, address: Address, watch: Watch) -> tuple[Fetched, str | None]:
+        """One hop: the answer, and where it leads when it is no page itself."""
+        limits = self.limits
+        network = CheckedNetwork(watch, allow_local=self.allow_local)
+        network.address = address
+        timeout = {
+            "connect": limits.connect_seconds,
+            "read": limits.silence_seconds,
+            "write": limits.silence_seconds,
+            "pool": limits.total_seconds,
+        }
+        default_port = address.port == (443 if address.scheme == "https" else 80)
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        headers: dict[str | bytes, str | bytes] = {
+            "Host": host if default_port else f"{host}:{address.port}",
+            "User-Agent": self._user_agent,
+            "Accept": "text/html,application/xhtml+xml,application/pdf,text/*;q=0.9,*/*;q=0.8",
+            "Accept-Language": "en,*;q=0.5",
+            "Accept-Encoding": CODINGS,
+        }
+        place = httpcore.URL(
+            scheme=address.scheme, host=address.host, port=address.port, target=address.target
+        )
+        try:
+            # One connection a hop: kept-alive ones would let one name's TLS session serve another name.
+            with (
+                httpcore.ConnectionPool(ssl_context=self._ssl, network_backend=network) as pool,
+                pool.stream("GET", place, headers=headers, extensions={"timeout": timeout}) as response,
+            ):
+                answered = {k.decode("latin-1").lower(): _text(v) for k, v in response.headers}
+                location = answered.get("location")
+                if response.status in (301, 302, 303, 307, 308) and location:
+                    return Fetched(address.url, response.status, "", b""), location
+                fetched = self._body(address, response, answered, watch)
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
+            raise self._failure(address, error) from error
+        if wall := wall_of(fetched.status, answered, fetched.content):
+            raise FetchError(
+                f"{address.url} is behind {wall}, so it cannot be read here: use another source.",
+                address.url,
+                fetched.status,
+            )
+        if fetched.status >= 400:
+            raise FetchError(
+                _status_sentence(address.url, fetched.status, answered), address.url, fetched.status
+            )
+        return fetched, refresh_target(answered, fetched.media_type, fetched.content)
+
+    def _body(
+        self, address: Address, response: httpcore.Response, headers: Mapping[str, str], watch: Watch
+    ) -> Fetched:
+        limits = self.limits
+        content_type = headers.get("content-type", "")
+        fetched = Fetched(address.url, response.status, content_type, b"", _filename(headers, address.url))
+        declared = int(length) if (length := headers.get("content-length", "")).isdigit() else 0
+        if declared > limits.wire_bytes and response.status < 400 and not content_type.startswith("text/"):
+            raise FetchError(
+                f"{address.url} is {declared / 1e6:,.0f} MB of {fetched.media_type or 'unknown type'}, "
+                f"more than the {limits.wire_bytes / 1e6:,.0f} MB that are read here: use another source.",
+                address.url,
+                response.status,
+            )
+        try:
+            decoder = BodyDecoder(headers.get("content-encoding", ""), limits.decoded_bytes)
+        except UnknownCoding as error:
+            raise FetchError(
+                f"{address.url} came in a coding that nobody asked for ({error}): use another source.",
+                address.url,
+                response.status,
+            ) from None
+        content = bytearray()
+        wire = 0
+        note = ""
+        try:
+            for chunk in response.iter_stream():
+                wire += len(chunk)
+                content += decoder.feed(chunk)
+                if decoder.full or wire > limits.wire_bytes:
+                    note = f"only the first {len(content) / 1e6:,.1f} MB of this document were read"
+                    break
+                if decoder.broken:
+                    note = "the compressed data is damaged: what follows is missing"
+                    break
+                if not watch.left():
+                    raise httpcore.ReadTimeout("no time left")
+        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
+            if not content or watch.cancel.is_set():
+                raise
+            slow = isinstance(error, httpcore.TimeoutException)
+            note = (
+                f"the {'server was too slow' if slow else 'connection was cut'}: only the beginning arrived"
+            )
+        return replace(fetched, content=bytes(content), note=note)
+
+    def _failure(self, address: Address, error: Exception) -> FetchError:
+        """An error of the wire as a sentence."""
+        url = address.url
+        if self.cancel.is_set():
+            return FetchError(f"{url} was not read: the run was stopped.", url)
+        certificate = _cause(error, ssl.SSLCertVerificationError)
+        if isinstance(certificate, ssl.SSLCertVerificationError):
+            return FetchError(
+                f"{url} is not read: its TLS certificate is not valid ({certificate.verify_message}).", url
+            )
+        if isinstance(error, httpcore.ConnectTimeout):
+            return FetchError(f"{url} cannot be reached: nothing answered in time.", url)
+        if isinstance(error, httpcore.TimeoutException):
+            return FetchError(f"{url} did not answer in time: try again later or use another source.", url)
+        if isinstance(error, httpcore.ProtocolError):
+            return FetchError(f"{url} answered something that is not proper HTTP ({error}).", url)
+        return FetchError(f"{url} cannot be reached: {str(error) or 'the connection was lost'}.", url)
+
+
+def _trusted() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+    while error is not None and not isinstance(error, kind):
+        error = error.__cause__
+    return error
+
+
+def _text(header: bytes) -> str:
+    try:
+        return header.decode("utf-8")
+    except UnicodeDecodeError:
+        return header.decode("latin-1")
+
+
+def _filename(headers: Mapping[str, str], url: str) -> str:
+    """The file's own name, without any folder: from Content-Disposition, else from the address."""
+    disposition = headers.get("content-disposition", "")
+    name = ""
+    if extended := re.search(r"filename\*\s*=\s*[\w-]*'[^']*'([^;\s]+)", disposition, re.IGNORECASE):
+        name = unquote(extended[1])
+    elif plain := re.search(r"filename\s*=\s*(\"((?:[^\"\\]|\\.)*)\"|[^;\s]+)", disposition, re.IGNORECASE):
+        name = plain[2] or plain[1]
+    name = name or unquote(urlsplit(url).path)
+    name = re.sub(r"[\x00-\x1f\x7f]", "", PurePosixPath(name.replace("\\", "/")).name)
+    return "" if name in (".", "..") else name[:200]
+
+
+def _status_sentence(url: str, status: int, headers: Mapping[str, str]) -> str:
+    try:
+        phrase = f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        phrase = str(status)
+    if status in (404, 410):
+        advice = "the page is not there, so search for it or use another source"
+    elif status in (401, 402, 407):
+        advice = "it wants a login or payment, so use another source"
+    elif status in (403, 451):
+        advice = "the site does not let this program in, so use another source"
+    elif status in (429, 503) and headers.get("retry-after"):
+        advice = (
+            f"it is overloaded and asks to wait ({headers['retry-after']}), so use another source meanwhile"
+        )
+    elif status == 429:
+        advice = "it has had too many requests, so use another source meanwhile"
+    elif status >= 500:
+        advice = "the server failed, so try later or use another source"
+    else:
+        advice = "the server does not take this request, so check the address"
+    return f"{url} answered {phrase}: {advice}."
+
+
+def _chain(urls: list[str]) -> str:
+    shown = urls if len(urls) <= 4 else [*urls[:2], "…", urls[-1]]
+    return " -> ".join(shown)

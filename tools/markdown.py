@@ -1,0 +1,362 @@
+"""An HTML tree to Markdown: markdownify's conversions over a walk that no depth can break.
+
+markdownify calls itself for every level of the tree and gives up at 330. Here
+the tree is walked with a list as the stack; only elements that mean something
+in Markdown open a frame, whose text is converted when it closes, so the work
+grows with the text and not with the nesting.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from lxml import etree
+from markdownify import ATX, MarkdownConverter
+
+from tools.address import join
+from tools.grid import Cell, grid_text
+
+_BLOCKS = frozenset(
+    "address article aside body center dir div dl fieldset figcaption figure footer form header hgroup html legend main"
+    " menu nav p section summary details optgroup tbody thead tfoot noscript search dialog frameset".split()
+)
+_FRAMES = frozenset(
+    "a b strong em i del s strike code kbd samp tt pre h1 h2 h3 h4 h5 h6 li ul ol blockquote dt dd q sub sup td th"
+    " caption table".split()
+)
+_SKIPPED = frozenset(
+    "script style template head title meta link svg canvas object embed select textarea input button".split()
+)
+_SAME = {"strong": "b", "i": "em", "s": "del", "strike": "del", "kbd": "code", "samp": "code", "tt": "code"}
+_DEEPEST = {"li": 8, "ul": 8, "ol": 8, "blockquote": 3, "table": 4, "dd": 1}
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_SUPERSCRIPT = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_SUBSCRIPT = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
+_SMALL = re.compile(r"[0-9+\-−]{1,6}")
+_LANGUAGE = re.compile(
+    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*|sourceCode\s+)([\w+#-]+)"
+)
+_NO_LANGUAGE = frozenset("text plain none plaintext nohighlight default source wrapper notranslate".split())
+_REFERENCE = re.compile(r"\[?[\w\s.]{1,12}\]?|[†‡*§]")
+
+
+@dataclass
+class _Frame:
+    """An open element whose text is still being gathered."""
+
+    tag: str
+    element: etree._Element
+    inside: frozenset[str]
+    pieces: list[str] = field(default_factory=list)
+    gap: int = 0
+    space: bool = False
+    rows: list[list[Cell]] = field(default_factory=list)
+    heads: int = 0
+    caption: str = ""
+    nested: bool = False
+
+    def text(self, words: str | None) -> None:
+        """Running text: white space is one space."""
+        if not words:
+            return
+        if "pre" in self.inside:
+            self.pieces.append(words)
+            return
+        core = " ".join(words.split())
+        if core:
+            self.put(core, words[0].isspace())
+            self.space = words[-1].isspace()
+        else:
+            self.space = True
+
+    def put(self, text: str, space_before: bool = False) -> None:
+        if self.pieces:
+            if self.gap:
+                self.pieces.append("\n" * self.gap)
+            elif self.space or space_before:
+                self.pieces.append(" ")
+        self.gap, self.space = 0, False
+        self.pieces.append(text)
+
+    def inline(self, text: str) -> None:
+        if core := text.strip(" "):
+            self.put(core, text[0] == " ")
+            self.space = text[-1] == " "
+        elif text:
+            self.space = True
+
+    def block(self, text: str = "", gap: int = 2) -> None:
+        """A piece that stands on lines of its own, or only the break before what comes."""
+        if "pre" in self.inside:
+            if text or (self.pieces and not self.pieces[-1].endswith("\n")):
+                self.pieces.append(text + "\n")
+            return
+        self.gap, self.space = max(self.gap, gap), False
+        if text:
+            self.put(text)
+            self.gap = gap
+
+    def line(self) -> None:
+        self.block(gap=1) if "pre" not in self.inside else self.pieces.append("\n")
+
+
+class TreeConverter:
+    """Converts one tree. `base`: the address that its links are relative to."""
+
+    def __init__(self, base: str = "", *, keep_references: bool = True) -> None:
+        """`keep_references`: keep footnote marks such as [1], which only lead to another place of the page."""
+        self._markdownify: Any = MarkdownConverter(
+            heading_style=ATX, escape_asterisks=False, escape_underscores=False, bullets="-"
+        )
+        self._base = base
+        self._keep_references = keep_references
+
+    def convert_tree(self, root: etree._Element) -> str:
+        """The Markdown of everything in `root`."""
+        bottom = _Frame("", root, frozenset())
+        stack = [bottom]
+        walk = etree.iterwalk(root, events=("start", "end"))
+        for event, element in walk:
+            tag = element.tag
+            if not isinstance(tag, str):
+                if event == "end" and element is not root:
+                    stack[-1].text(element.tail)
+                continue
+            if event == "start":
+                if tag in _SKIPPED:
+                    walk.skip_subtree()
+                elif tag in ("math", "iframe", "frame", "video", "audio"):
+                    walk.skip_subtree()
+                    self._replaced(stack[-1], element)
+                else:
+                    self._open(stack, element)
+                    stack[-1].text(element.text)
+            else:
+                if len(stack) > 1 and stack[-1].element is element:
+                    self._close(stack)
+                elif tag in _BLOCKS:
+                    stack[-1].block()
+                if element is not root:
+                    stack[-1].text(element.tail)
+        return _INVISIBLE.sub("", "".join(bottom.pieces)).strip()
+
+    def _open(self, stack: list[_Frame], element: etree._Element) -> None:
+        top = stack[-1]
+        tag = element.tag
+        if tag == "br":
+            top.line()
+        elif tag == "hr":
+            top.block("---")
+        elif tag == "img":
+            top.inline(self._image(element))
+        elif tag == "tr":
+            if top.tag == "table":
+                parent = element.getparent()
+                if parent is not None and parent.tag == "thead" and top.heads == len(top.rows):
+                    top.heads += 1
+                top.rows.append([])
+            else:
+                top.block(gap=1)
+        elif tag in _FRAMES and self._may_open(stack, tag):
+            if tag in ("td", "th") and not top.rows:
+                top.rows.append([])
+            if tag == "table":
+                for frame in stack:
+                    frame.nested = frame.nested or frame.tag == "table"
+            name = _SAME.get(tag, tag)
+            stack.append(_Frame(tag, element, top.inside | {name}))
+        elif tag in _BLOCKS or tag in _FRAMES:
+            top.block()
+
+    def _may_open(self, stack: list[_Frame], tag: str) -> bool:
+        name = _SAME.get(tag, tag)
+        if tag in ("td", "th", "caption"):
+            return stack[-1].tag == "table"
+        if tag in _DEEPEST:
+            return sum(frame.tag == tag for frame in stack) < _DEEPEST[tag]
+        return name not in stack[-1].inside and not (name == "code" and "pre" in stack[-1].inside)
+
+    def _close(self, stack: list[_Frame]) -> None:
+        frame = stack.pop()
+        top = stack[-1]
+        tag = frame.tag
+        raw = "".join(frame.pieces)
+        text = raw if tag == "pre" else raw.strip()
+        if tag in ("td", "th"):
+            top.rows[-1].append(Cell.of(frame.element, text))
+        elif tag == "caption":
+            top.caption = " ".join(text.split())
+        elif tag == "table":
+            top.block("\n\n".join(part for part in (text, grid_text(frame)) if part))
+        elif tag == "pre":
+            top.block(self._code_block(frame.element, text))
+        elif tag == "li":
+            top.block(self._item(frame.element, text), gap=1)
+        elif tag in ("ul", "ol"):
+            top.block(text, gap=1 if "li" in top.inside else 2)
+        elif tag == "dt":
+            top.block(" ".join(text.split()))
+        elif tag == "dd":
+            top.block(self._markdownify.convert_dd(frame.element, text, set()).strip() if text else "", gap=1)
+        elif tag == "blockquote":
+            top.block(
+                self._markdownify.convert_blockquote(frame.element, text, set()).strip() if text else ""
+            )
+        elif tag[0] == "h":
+            heading = (
+                self._markdownify.convert_hN(int(tag[1]), frame.element, text, set()).strip() if text else ""
+            )
+            top.block(heading if not top.inside & {"a", "td", "th", "li"} else " ".join(text.split()))
+        else:
+            self._close_inline(top, frame, text, raw)
+
+    def _close_inline(self, top: _Frame, frame: _Frame, text: str, raw: str) -> None:
+        """Marks around words; never around several blocks, where Markdown gives them no meaning."""
+        tag, element = frame.tag, frame.element
+        before = " " if frame.pieces and raw[:1] == " " else ""
+        after = " " if frame.space else ""
+        if "pre" in top.inside:
+            top.pieces.append(raw)
+            return
+        if tag == "a":
+            text = self._link(element, text)
+        elif tag in ("sup", "sub"):
+            text = self._small(element, text, tag)
+        elif "\n" in text:
+            pass
+        elif text and not (top.inside & {"code"}):
+            function = self._markdownify.get_conv_fn_cached(_SAME.get(tag, tag))
+            text = function(element, text, parent_tags=set()) if function else text
+        if "\n\n" in text or frame.gap == 2:
+            top.block(text)
+        elif text:
+            top.inline(before + text + after)
+        else:
+            top.space = top.space or bool(raw) or frame.space
+
+    def _link(self, element: etree._Element, text: str) -> str:
+        href = (element.get("href") or "").strip()
+        if not text:
+            text = " ".join((element.get("aria-label") or element.get("title") or "").split())
+        if (
+            not text
+            or not href
+            or href.startswith("#")
+            or href[:11].lower().startswith(("javascript:", "data:"))
+        ):
+            return text
+        url = _escaped(join(self._base, href))
+        if self._base and url.split("#")[0] == self._base.split("#")[0] and "#" in url:
+            return text
+        head, newline, rest = text.partition("\n")
+        marks = re.match(r"(?:#{1,6}|[-*>]|\d+\.)\s+", head)
+        lead = marks[0] if marks else ""
+        return f"{lead}[{head[len(lead) :]}]({url}){newline}{rest}"
+
+    def _image(self, element: etree._Element) -> str:
+        alt = (
+            " ".join((element.get("alt") or element.get("title") or "").split())
+            .replace("[", "(")
+            .replace("]", ")")
+        )
+        source = ""
+        for name in ("data-src", "data-original", "data-lazy-src", "src", "srcset", "data-srcset"):
+            value = (element.get(name) or "").strip()
+            if value and not value.lower().startswith("data:"):
+                source = value.split(",")[0].split()[0] if "srcset" in name else value
+                break
+        if not alt:
+            return ""
+        return f"![{alt}]({_escaped(join(self._base, source))})" if source else alt
+
+    def _small(self, element: etree._Element, text: str, tag: str) -> str:
+        """10²⁴ and H₂O must not become 1024 and H2O."""
+        link = element.find(".//a")
+        if tag == "sup" and link is not None and _REFERENCE.fullmatch(text):
+            return text if self._keep_references else ""
+        if _SMALL.fullmatch(text):
+            return text.translate(_SUPERSCRIPT if tag == "sup" else _SUBSCRIPT)
+        return text
+
+    def _item(self, element: etree._Element, text: str) -> str:
+        if not text:
+            return ""
+        parent = element.getparent()
+        marker = "- "
+        if parent is not None and parent.tag == "ol":
+            start = parent.get("start") or "1"
+            first = int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
+            place = parent.get("_place")
+            number = first if place is None else int(place) + 1
+            value = element.get("value") or ""
+            number = int(value) if re.fullmatch(r"\d{1,9}", value) else number
+            parent.set("_place", str(number))
+            marker = f"{number}. "
+        indent = "\n" + " " * len(marker)
+        return marker + re.sub(r"\n(?!\n|$)", lambda _: indent, text)
+
+    def _code_block(self, element: etree._Element, text: str) -> str:
+        text = text.replace("\r\n", "\n").strip("\n").rstrip()
+        if not text.strip():
+            return ""
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=2))
+        return f"{fence}{_language(element)}\n{text}\n{fence}"
+
+    def _replaced(self, top: _Frame, element: etree._Element) -> None:
+        """What stands for something that is no text: formulas, frames, films."""
+        if element.tag == "math":
+            source = element.xpath("string(.//*[local-name()='annotation'][contains(@encoding, 'tex')])")
+            tex = " ".join(str(source or element.get("alttext") or "").split())
+            tex = re.sub(r"^\{\\displaystyle (.*)\}$", r"\1", tex)
+            top.inline(f" ${tex}$ " if tex else " ".join("".join(element.itertext()).split()))
+            return
+        source = element.get("src") or str(element.xpath("string(.//source/@src)"))
+        if source and not source.startswith(("data:", "about:", "javascript:")):
+            name = element.get("title") or element.get("name") or element.tag
+            top.block(f"[{' '.join(name.split())}]({_escaped(join(self._base, source))})")
+
+
+def _language(element: etree._Element) -> str:
+    """The language of a code block, as its own, its child's or its wrapper's class says."""
+    parent = element.getparent()
+    for place in (element, element.find("code"), parent, None if parent is None else parent.getparent()):
+        if place is None:
+            continue
+        found = _LANGUAGE.search(place.get("class") or "")
+        name = (
+            found[1]
+            if found
+            else place.get("data-lang") or place.get("data-language") or place.get("lang") or ""
+        )
+        if place in (parent,) and not found and name == place.get("lang"):
+            continue
+        if name and name.lower() not in _NO_LANGUAGE and re.fullmatch(r"[\w+#-]{1,20}", name):
+            return name.lower()
+    return ""
+
+
+def _escaped(url: str) -> str:
+    """An address that Markdown reads as one: no spaces, brackets balanced."""
+    url = re.sub(r"\s+", "%20", url.strip())
+    if url.count("(") != url.count(")"):
+        url = url.replace("(", "%28").replace(")", "%29")
+    return url.replace("<", "%3C").replace(">", "%3E")
+
+
+def resolve_links(markdown: str, base: str) -> str:
+    """The same Markdown with every link and image target made absolute."""
+
+    def absolute(match: re.Match[str]) -> str:
+        return (
+            match[1] + _escaped(join(base, match[2])) + match[3] if not match[2].startswith("#") else match[0]
+        )
+
+    return (
+        re.sub(
+            r"(\]\(<?)([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)(>?(?:\s+\"[^\"\n]*\")?\))", absolute, markdown
+        )
+        if base
+        else markdown
+    )

@@ -1,0 +1,91 @@
+"""What reading gives: a Document (whole) and a Page (one viewport of it).
+
+Both are Markdown. Links and tables are read from the Markdown itself, so that
+an HTML page, a PDF and a spreadsheet are all used in the same way.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tools.tables import frame_of, table_spans
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Possessive repeats: a page of brackets must not make these backtrack.
+_TARGET = r"<?((?:[^\s()<>]++|\([^\s()<>]*+\))++)>?(?:[ \t]+\"[^\"\n]*+\")?"
+_WORDS = r"((?:[^\[\]]|\[[^\[\]]*+\](?:\([^()\s]*+\))?){0,2000}+)"
+_IMAGE = re.compile(rf"!\[{_WORDS}\]\({_TARGET}\)")
+_LINK = re.compile(rf"(?<!!)\[{_WORDS}\]\({_TARGET}\)")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*\n]+?)(?<=\S)\1(?![\w*])")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of a page: its words and its full address."""
+
+    text: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole document as Markdown. `note` is a sentence on what is missing or odd, mostly empty."""
+
+    url: str
+    title: str
+    markdown: str
+    note: str = ""
+    frames: "tuple[pd.DataFrame, ...]" = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        return tuple(links_of(self.markdown))
+
+    @cached_property
+    def tables(self) -> "tuple[pd.DataFrame, ...]":
+        """Every table, as the file's own reader gave it or as it stands in the Markdown."""
+        return self.frames or tuple(frame_of(self.markdown[a:b]) for a, b in table_spans(self.markdown))
+
+
+@dataclass(frozen=True)
+class Page:
+    """Viewport `page` of `pages` of one document. `tables` are whole even when the viewport cuts them."""
+
+    url: str
+    title: str
+    text: str
+    page: int = 1
+    pages: int = 1
+    links: tuple[Link, ...] = ()
+    tables: "tuple[pd.DataFrame, ...]" = field(default=(), compare=False, repr=False)
+    note: str = ""
+
+    def __str__(self) -> str:
+        place = f" (page {self.page} of {self.pages})" if self.pages > 1 else ""
+        head = f"{self.title or self.url}{place}\n{self.url}"
+        return "\n".join(
+            part for part in (head, self.note and f"Note: {self.note}", "", self.text) if part is not None
+        )
+
+
+def links_of(markdown: str) -> Iterator[Link]:
+    """The links of a piece of Markdown, images left out, each address once."""
+    seen = set()
+    for match in _LINK.finditer(markdown):
+        if match[2] not in seen:
+            seen.add(match[2])
+            yield Link(plain_text(match[1]).strip(), match[2])
+
+
+def without_targets(markdown: str) -> str:
+    """The same Markdown with links and images reduced to their words: fewer tokens, nothing lost to read."""
+    return _LINK.sub(r"\1", _IMAGE.sub(r"\1", markdown))
+
+
+def plain_text(markdown: str) -> str:
+    """The words as a reader sees them: no link targets, no emphasis marks. Line by line as before."""
+    return _EMPHASIS.sub(r"\2", without_targets(markdown)).replace("\\|", "|")

@@ -1,0 +1,88 @@
+"""A web page to a Document: parsed at any depth, freed of what nobody sees, its main content found."""
+
+import re
+
+from lxml import etree
+from lxml import html as lxml_html
+
+from tools.address import join
+from tools.maincontent import main_content
+from tools.markdown import TreeConverter
+from tools.page import Document
+
+_INVISIBLE = re.compile(r"(?i)(?:^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)")
+_WRAPPERS = re.compile(
+    r"(?i)</?(div|span|font|center|section|article|b|i|u|em|strong|big|small|a|p|main|header|footer|form|label|ins|del)\b[^>]*>"
+)
+_TAG = re.compile(r"<[^>]*>")
+
+
+def html_document(text: str, *, url: str = "", name: str = "", main_only: bool = True) -> Document:
+    """The page as Markdown: its main content, or all of it. Never raises."""
+    root = _parse(text)
+    if root is None:
+        return Document(url, name, "")
+    title = _title(root)
+    href = root.xpath("string(//base/@href)")
+    base = join(url, str(href)) if href else url
+    _drop_invisible(root)
+    body = root.find("body")
+    whole = root if body is None else body
+    chosen = main_content(whole) if main_only else whole
+    markdown = TreeConverter(base, keep_references=not main_only).convert_tree(chosen)
+    heading = whole.find(".//h1")
+    title = (
+        title or (" ".join("".join(heading.itertext()).split())[:200] if heading is not None else "") or name
+    )
+    return Document(url, title, markdown)
+
+
+def _parse(text: str) -> etree._Element | None:
+    """The tree, or None for a page of nothing. What is nested too deep for the parser loses its wrappers first."""
+    for attempt in (text, None, ""):
+        if attempt is None:
+            attempt = _WRAPPERS.sub("\n<br>", text)
+        elif attempt == "":
+            attempt = "<p>" + _TAG.sub(" ", text).replace("<", " ")
+        parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8", remove_comments=True, remove_pis=True)
+        try:
+            root = lxml_html.document_fromstring(
+                attempt.encode("utf-8", "replace").replace(b"\0", b""), parser=parser
+            )
+        except (etree.ParserError, etree.XMLSyntaxError):
+            return None
+        if not any("depth" in str(entry.message) for entry in list(parser.error_log)[-1:]):
+            return root
+    return root
+
+
+def _title(root: etree._Element) -> str:
+    for path in ("string(//head/title)", "string(//meta[@property='og:title']/@content)", "string(//title)"):
+        if title := " ".join(str(root.xpath(path)).split()):
+            return title[:300]
+    return ""
+
+
+def _drop_invisible(root: etree._Element) -> None:
+    """Removes what a reader does not see, so that hidden words cannot speak to the model."""
+    doomed = [
+        element
+        for element in root.iter()
+        if isinstance(element.tag, str)
+        and (
+            element.tag in ("script", "style", "template", "noscript")
+            or element.get("hidden") is not None
+            or (
+                element.get("aria-hidden") == "true"
+                and element.tag != "img"
+                and element.find(".//math") is None
+            )
+            or _INVISIBLE.search(element.get("style") or "")
+        )
+        and element.tag not in ("html", "body", "math")
+    ]
+    for element in doomed:
+        if element.tag != "noscript" and element.find(".//math") is not None:
+            continue
+        if element.getparent() is not None:
+            element.drop_tree()
