@@ -1,0 +1,209 @@
+"""One step of a run as one block of the chat, whatever has happened of it so far."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Literal
+
+import gradio as gr
+from gradio.components.chatbot import MetadataDict
+
+from agent.events import (
+    CodeRun,
+    CodeWritten,
+    FigureShown,
+    Notice,
+    OutputPrinted,
+    ReasoningWritten,
+    StepEnded,
+    StepStarted,
+    ThoughtWritten,
+    ToolEnded,
+    ToolStarted,
+)
+from ui.untrusted import fenced, literal, prose
+
+TEXT_CHARS = 8_000
+OUTPUT_CHARS = 4_000
+FIGURE_CHARS = 2_000_000
+
+StepEvent = (
+    StepStarted
+    | ReasoningWritten
+    | ThoughtWritten
+    | CodeWritten
+    | CodeRun
+    | ToolStarted
+    | ToolEnded
+    | OutputPrinted
+    | FigureShown
+    | StepEnded
+)
+
+_DOING = {
+    "web_search": "searching",
+    "visit_page": "reading",
+    "page_up": "reading",
+    "page_down": "reading",
+    "find_on_page_ctrl_f": "searching the page",
+    "find_next": "searching the page",
+    "inspect_file_as_text": "reading a file",
+    "final_answer": "checking the answer",
+}
+
+
+Status = Literal["pending", "done"]
+
+
+class Clip:
+    """Text that grows; beyond `limit` characters its middle is left out and counted."""
+
+    def __init__(self, limit: int) -> None:
+        self._room = limit * 3 // 4
+        self._keep = limit - self._room
+        self._head: list[str] = []
+        self._tail: deque[str] = deque()
+        self._tail_chars = 0
+        self._dropped = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._head)
+
+    def add(self, text: str) -> None:
+        if self._room:
+            self._head.append(text[: self._room])
+            text, self._room = text[self._room :], max(0, self._room - len(text))
+        if not text:
+            return
+        self._dropped += max(0, len(text) - self._keep)
+        self._tail.append(text[-self._keep :])
+        self._tail_chars += len(self._tail[-1])
+        while self._tail_chars - len(self._tail[0]) >= self._keep:
+            gone = len(self._tail.popleft())
+            self._tail_chars -= gone
+            self._dropped += gone
+
+    def __str__(self) -> str:
+        note = f"\n\n… {self._dropped:,} characters are not shown here …\n\n" if self._dropped else ""
+        return "".join(self._head) + note + "".join(self._tail)
+
+
+class Step:
+    """The parent message of one step and its children: thought, code, calls, output, figures, error."""
+
+    def __init__(self, number: int, key: str) -> None:
+        """`key`: unique on the page; the children name it as their parent."""
+        self.number = number
+        self.ended = False
+        self._key = key
+        self._doing = "thinking"
+        self._reasoning = Clip(TEXT_CHARS)
+        self._thought = Clip(TEXT_CHARS)
+        self._written = Clip(TEXT_CHARS)
+        self._code = ""
+        self._calls: dict[int, tuple[ToolStarted, ToolEnded | None]] = {}
+        self._output = Clip(OUTPUT_CHARS)
+        self._figures: list[str] = []
+        self._notice = ""
+        self._end: StepEnded | None = None
+        self._shown: list[gr.ChatMessage] | None = None
+
+    def add(self, event: StepEvent | Notice) -> None:
+        self._shown = None
+        if not isinstance(event, Notice):
+            self._notice = ""
+        match event:
+            case ReasoningWritten(text=text):
+                self._reasoning.add(text)
+            case ThoughtWritten(text=text):
+                self._thought.add(text)
+            case CodeWritten(text=text):
+                self._written.add(text)
+                self._doing = "writing code"
+            case CodeRun(code=code):
+                self._code = code
+                self._doing = "running"
+            case ToolStarted(call=call, tool=tool):
+                self._calls[call] = (event, None)
+                self._doing = _DOING.get(tool, f"calling {tool}")
+            case ToolEnded(call=call) if call in self._calls:
+                self._calls[call] = (self._calls[call][0], event)
+                if all(end for _, end in self._calls.values()):
+                    self._doing = "running"
+            case OutputPrinted(text=text):
+                self._output.add(text)
+            case FigureShown(png_base64=png) if len(png) <= FIGURE_CHARS:
+                self._figures.append(png)
+            case Notice(text=text):
+                self._notice = text
+            case StepEnded():
+                self._end = event
+                self.ended = True
+
+    def close(self) -> None:
+        """The run is over: a step that wrote no end of its own waits for nothing any more."""
+        self._shown = None
+        self.ended = True
+
+    def messages(self) -> Sequence[gr.ChatMessage]:
+        if self._shown is None:
+            parent = gr.ChatMessage(
+                "",
+                metadata=MetadataDict(
+                    title=self._title(), id=self._key, status="done" if self.ended else "pending"
+                ),
+            )
+            self._shown = [parent, *self._children()]
+        return self._shown
+
+    def _title(self) -> str:
+        if self._end is None:
+            did = "stopped" if self.ended else self._doing
+            return f"Step {self.number} · {literal(did)}"
+        did = self._end.summary or ("went wrong" if self._end.error else "done")
+        return f"Step {self.number} · {literal(did)} · {self._end.seconds:.1f} s"
+
+    def _children(self) -> list[gr.ChatMessage]:
+        children = []
+        if self._reasoning:
+            over = self.ended or bool(self._thought) or bool(self._written) or bool(self._code)
+            children.append(
+                self._child(prose(str(self._reasoning)), "Reasoning", "done" if over else "pending")
+            )
+        if self._thought:
+            children.append(self._child(prose(str(self._thought))))
+        if self._code:
+            children.append(self._child(fenced(self._code, "python")))
+        elif self._written:
+            note = "\n\n<small>This code was not run.</small>" if self.ended else ""
+            children.append(self._child(fenced(str(self._written), "python") + note))
+        if self._calls:
+            children.append(self._child(self._call_table()))
+        if self._output:
+            children.append(self._child(fenced(str(self._output), "text")))
+        children += [self._child(f"![figure](data:image/png;base64,{png})") for png in self._figures]
+        if self._notice and not self.ended:
+            children.append(self._child(f"<small>{literal(self._notice)}</small>"))
+        if self._end and self._end.error:
+            children.append(self._child(f"**Error** {literal(self._end.error)}"))
+        return children
+
+    def _child(self, content: str, title: str = "", status: Status | None = None) -> gr.ChatMessage:
+        metadata = MetadataDict(parent_id=self._key)
+        if title:
+            metadata["title"] = title
+        if status:
+            metadata["status"] = status
+        return gr.ChatMessage(content, metadata=metadata)
+
+    def _call_table(self) -> str:
+        rows = ["| | | |", "|-|-|-:|"]
+        for start, end in self._calls.values():
+            told = f"{literal(start.arguments)}"
+            if end is None:
+                rows.append(f"| {literal(start.tool)} | {told} | … |")
+                continue
+            summary = f" → {literal(end.summary)}" if end.summary else ""
+            rows.append(
+                f"| {literal(start.tool)} | {told}{summary} | {end.seconds:.1f} s {'✓' if end.ok else '✗'} |"
+            )
+        return "\n".join(rows)
