@@ -171,6 +171,7 @@ class ScriptedEndpoint:
         self.flavour, self.model = flavour, model
         self.context_tokens, self.max_stop_sequences = context_tokens, max_stop_sequences
         self.sees_images, self.token, self.guard_all, self.down = sees_images, token, guard_all, down
+        self.models: dict[str, Any] | None = None  # what /v1/models answers instead, for a server of many
         self.requests: list[Request] = []
         self._always = script if callable(script) else None
         self._script: list[Item] = [] if callable(script) else list(script)
@@ -264,6 +265,10 @@ class _Handler(BaseHTTPRequestHandler):
                 Refusal(400, "Failed to parse the request body as JSON: EOF at line 1 column 0")
             )
         self._take(body)
+        if self.path == "/tokenize" and self.server.endpoint.flavour == "tgi":
+            return (
+                self._json(200, [{"id": 1, "text": "a", "start": 0, "stop": 1}]) if self._allowed() else None
+            )
         if self.path != CHAT:
             return self._not_found()
         if not self._allowed():
@@ -474,6 +479,8 @@ def _llama_props(endpoint: ScriptedEndpoint) -> dict[str, Any]:
 
 
 def _models(endpoint: ScriptedEndpoint) -> dict[str, Any]:
+    if endpoint.models is not None:
+        return endpoint.models
     entry: dict[str, Any] = {
         "id": endpoint.model,
         "object": "model",

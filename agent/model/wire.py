@@ -1,0 +1,228 @@
+"""One chat request over HTTP that can be cut off at any moment.
+
+`huggingface_hub.InferenceClient` blocks while the server is silent, and cannot be
+interrupted from outside. So each request gets a thread that reads and a connection
+of its own: whoever waits polls a queue, and to cut it the socket is shut down,
+which wakes the reader and tells the server to stop generating.
+"""
+
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from huggingface_hub import ChatCompletionStreamOutput, InferenceClient
+from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
+from huggingface_hub.inference._common import RequestParameters
+from huggingface_hub.utils._http import hf_raise_for_status
+from smolagents.models import ChatMessageToolCallFunction, ChatMessageToolCallStreamDelta
+
+from agent.errors import EndpointRefused, ModelError, Stopped, StreamCut
+from agent.events import Usage
+from agent.model.http import host_of, http_client, unreachable
+from agent.model.refusals import error_in_stream, refusal
+
+# How long a cut may go unnoticed; the promise is 0.2 s.
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One event of the stream; empty where it says nothing of the kind."""
+
+    content: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ChatMessageToolCallStreamDelta, ...] = ()
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds: to connect, until the first event of the stream, and between two events."""
+
+    connect: float
+    first: float
+    stall: float
+
+
+class ChatStream(InferenceClient):
+    """One streamed chat completion; iterate `chunks` once, `close` in any case.
+
+    `body`: arguments of `InferenceClient.chat_completion`. `exact`: fields of the
+    request that must reach the server as they are, past the client's own changes.
+    """
+
+    def __init__(
+        self,
+        chat_url: str,
+        token: str,
+        timeouts: Timeouts,
+        body: dict[str, Any],
+        exact: dict[str, Any],
+        **headers: str,
+    ) -> None:
+        super().__init__(base_url=chat_url, token=token, headers=headers)
+        self._url, self._timeouts, self._body, self._exact = chat_url, timeouts, body, exact
+        self._events: queue.Queue[Chunk | Exception | None] = queue.Queue()
+        self._guard = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._cut = False
+        self._streams = False  # the server answered with an event stream
+        self._complete = False  # … and said that it is whole
+
+    def chunks(self, cancel: threading.Event) -> Iterator[Chunk]:
+        """The events, until the server says that it is done.
+
+        Raises Stopped when `cancel` is set, StreamCut when the stream ends before
+        it is complete or stands still, and what `refusal` makes of an answer.
+        """
+        threading.Thread(target=self._read, name="model-stream", daemon=True).start()
+        wait = self._timeouts.first
+        while (chunk := self._next(cancel, wait)) is not None:
+            self._complete = self._complete or chunk.finish_reason is not None
+            wait = self._timeouts.stall
+            yield chunk
+        if not self._streams:
+            raise EndpointRefused(
+                f"The server at {host_of(self._url)} answered, but not with a chat stream: check the endpoint's address."
+            )
+        if not self._complete:
+            raise StreamCut(
+                f"The model endpoint at {host_of(self._url)} ended its reply before it was complete: ask again."
+            )
+
+    def close(self) -> None:
+        """Cut the connection; a server that is still writing stops."""
+        with self._guard:
+            self._cut = True
+            if self._socket is not None:
+                _shut(self._socket)
+
+    def _next(self, cancel: threading.Event, seconds: float) -> Chunk | None:
+        deadline = time.monotonic() + seconds
+        while not cancel.is_set():
+            try:
+                event = self._events.get(timeout=_POLL_SECONDS)
+            except queue.Empty:
+                if time.monotonic() > deadline:
+                    raise StreamCut(
+                        f"The model endpoint at {host_of(self._url)} was silent for {seconds:.0f} s: ask again."
+                    ) from None
+                continue
+            if isinstance(event, Exception):
+                raise self._typed(event) from event
+            return event
+        raise Stopped("The run was stopped.")
+
+    # --- in the reader's thread ---------------------------------------------------------
+
+    def _read(self) -> None:
+        with self.exit_stack:
+            try:
+                for output in self.chat_completion(stream=True, **self._body):
+                    self._events.put(_chunk(output))
+                self._events.put(None)
+            except Exception as error:  # noqa: BLE001 - handed to the waiting thread, which raises it
+                self._events.put(error)
+
+    def _inner_post(self, request_parameters: RequestParameters, *, stream: bool = False) -> Any:
+        """What InferenceClient does here, on a connection that `close` can reach.
+
+        It is the client's own seam for sending (pinned, and tested against a real
+        server): the shared session that it would use cannot be cut for one request.
+        """
+        timeout = httpx2.Timeout(None, connect=self._timeouts.connect)
+        client = self.exit_stack.enter_context(http_client(self._url, timeout))
+        response = self.exit_stack.enter_context(
+            client.stream(
+                "POST",
+                request_parameters.url,
+                json={**(request_parameters.json or {}), **self._exact},  # type: ignore[dict-item]
+                headers=request_parameters.headers,
+                extensions={"trace": self._trace},
+            )
+        )
+        if not response.is_success:
+            response.read()
+            hf_raise_for_status(response)
+            raise HfHubHTTPError("redirected", response=response)
+        self._streams = "event-stream" in response.headers.get("content-type", "")
+        return self._lines(response.iter_bytes())
+
+    def _trace(self, name: str, info: dict[str, Any]) -> None:
+        with self._guard:
+            if name.endswith(("connect_tcp.complete", "start_tls.complete")):
+                self._socket = info["return_value"].get_extra_info("socket")
+            if self._cut and self._socket is not None:
+                _shut(self._socket)
+
+    def _lines(self, data: Iterable[bytes]) -> Iterator[str]:
+        """Lines ended by \\n alone: httpx also breaks at U+2028 or U+0085, which may stand inside the JSON."""
+        held = b""
+        for piece in data:
+            *lines, held = (held + piece).split(b"\n")
+            for line in lines:
+                text = line.decode(errors="replace").strip()
+                if text.removeprefix("data:").strip() == "[DONE]":
+                    self._complete = True
+                    return
+                yield text
+
+    # --- errors -----------------------------------------------------------------------------
+
+    def _typed(self, error: Exception) -> ModelError:
+        host = host_of(self._url)
+        if isinstance(error, HfHubHTTPError):
+            response = error.response
+            return refusal(response.status_code, response.text, response.headers, host)
+        if isinstance(error, TextGenerationError):
+            return error_in_stream(error.args[0] if error.args else "", host)
+        if self._streams and isinstance(error, httpx2.HTTPError):
+            return StreamCut(
+                f"The connection to the model endpoint at {host} broke in the middle of a reply: ask again."
+            )
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | OSError):
+            return unreachable(error, self._url)
+        return EndpointRefused(
+            f"The server at {host} does not speak the chat API ({type(error).__name__}): check the endpoint's address."
+        )
+
+
+def _shut(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # it is closed already, which is what was wanted
+
+
+def _chunk(output: ChatCompletionStreamOutput) -> Chunk:
+    counted = _counted(output)
+    if not output.choices:
+        return Chunk(usage=counted)
+    choice = output.choices[0]
+    delta = choice.delta
+    # vLLM and llama.cpp name it differently, and only one of the two is in the client's own fields.
+    reasoning = getattr(delta, "reasoning", None) or getattr(delta, "reasoning_content", None)
+    calls = tuple(
+        ChatMessageToolCallStreamDelta(
+            index=call.index,
+            id=call.id,
+            type=call.type,
+            function=ChatMessageToolCallFunction(call.function.arguments, call.function.name),
+        )
+        for call in delta.tool_calls or ()
+    )
+    return Chunk(delta.content or "", reasoning or "", calls, choice.finish_reason or None, counted)
+
+
+def _counted(output: ChatCompletionStreamOutput) -> Usage | None:
+    if output.usage:
+        return Usage(output.usage.prompt_tokens, output.usage.completion_tokens)
+    if timings := getattr(output, "timings", None):  # llama.cpp, on every event
+        return Usage(timings["cache_n"] + timings["prompt_n"], timings["predicted_n"])
+    return None
