@@ -20,16 +20,26 @@ from .codec import Decoder
 from .frames import HEADER, BadFrame, frame_size, pack, unpack
 from .limits import Limits
 
-_SENT = ("limits", "frames", "records", "codec", "traces", "lock", "worker")
+_SENT = ("limits", "frames", "records", "codec", "traces", "landlock", "seccomp", "lock", "worker")
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
+    "TZ": "UTC",
     "MPLBACKEND": "Agg",
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
-PRELOAD = ("numpy", "pandas", "PIL.Image", "datetime", "collections", "itertools", "statistics", "random")
+_PRELOAD = ("numpy", "pandas", "PIL.Image", "datetime", "collections", "itertools", "statistics", "random")
+_PRELOAD_WHEN_FILES_ARE_SHUT = tuple(
+    "array ast asyncio base64 bisect bz2 calendar cmath colorsys contextlib copy csv ctypes dataclasses dateutil.parser"
+    " decimal difflib email.message encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1"
+    " encodings.utf_16 encodings.utf_8_sig enum fcntl fractions functools glob graphlib gzip hashlib heapq hmac html.entities"
+    " html.parser http.client inspect io ipaddress json keyword linecache locale logging lzma math mimetypes numbers"
+    " numpy.polynomial openpyxl PIL.PngImagePlugin PIL.BmpImagePlugin PIL.GifImagePlugin PIL.JpegImagePlugin operator os pathlib pickle pprint queue re reprlib resource secrets shelve shlex shutil"
+    " signal socket sqlite3 string struct subprocess tempfile textwrap threading timeit traceback types typing"
+    " unicodedata unittest urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo".split()
+)
 _PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
 _BOOTSTRAP = """
 import json, os, sys, types
@@ -52,6 +62,11 @@ sys.modules["box.worker"].main(start["preload"])
 """
 _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0
+
+
+def preload_for(level: int) -> tuple[str, ...]:
+    """What a box loads ahead: at level 2 also what it could import only from files later."""
+    return (*_PRELOAD, *_PRELOAD_WHEN_FILES_ARE_SHUT) if level == 2 else _PRELOAD
 
 
 @dataclass(frozen=True)
@@ -78,10 +93,10 @@ class Box:
     loaded before any code comes; one that is not there is left out.
     """
 
-    def __init__(self, limits: Limits, command: Sequence[str] = (), preload: Sequence[str] = PRELOAD) -> None:
+    def __init__(self, command: Sequence[str] = (), preload: Sequence[str] = _PRELOAD) -> None:
         python = "python3" if command else sys.executable
         environment = {**os.environ} if command else _ENVIRONMENT
-        self._limits = limits
+        self._limits = Limits()
         self._buffer = bytearray()
         try:
             self._process = subprocess.Popen(
@@ -114,13 +129,18 @@ class Box:
     def pid(self) -> int:
         return self._process.pid
 
-    def open(self, files_dir: Path | None, cancel: threading.Event | None = None) -> None:
-        """Lock the box and make it ready for code; `files_dir` is its working folder."""
+    def open(
+        self, level: int, limits: Limits, files_dir: Path | None, cancel: threading.Event | None = None
+    ) -> str:
+        """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder.
+
+        Says as which user it runs. SandboxError when the level cannot be had: the box is ended then.
+        """
         self._expect("ready", cancel)
-        self.send(
-            {"op": "open", "limits": asdict(self._limits), "files_dir": str(files_dir or "")}, [], cancel
-        )
-        self._expect("opened", cancel)
+        message = {"op": "open", "level": level, "limits": asdict(limits), "files_dir": str(files_dir or "")}
+        self.send(message, [], cancel)
+        self._limits = limits
+        return str(self._expect("opened", cancel).message.get("user"))
 
     def send(
         self, message: dict[str, Any], blobs: list[bytes], cancel: threading.Event | None = None
@@ -169,15 +189,16 @@ class Box:
                     pipe.close()
         self._process.wait()
 
-    def _expect(self, op: str, cancel: threading.Event | None) -> None:
+    def _expect(self, op: str, cancel: threading.Event | None) -> Frame:
         deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline and not (cancel and cancel.is_set()):
+        frame = None
+        while frame is None and time.monotonic() < deadline and not (cancel and cancel.is_set()):
             frame = self.receive(0.05)
-            if frame is not None and frame.op == op:
-                return
-            if frame is not None:
-                break
+        if frame is not None and frame.op == op:
+            return frame
         self.kill()
+        if frame is not None and frame.op == "refused":
+            raise SandboxError(f"The sandbox cannot be locked: {frame.message.get('why')}.")
         raise SandboxError("The sandbox did not start in time; the machine may be overloaded, so try again.")
 
     def _parse(self) -> Frame | None:

@@ -17,7 +17,7 @@ from .codec import Encoder
 from .frames import BadFrame, CannotCross
 from .limits import Limits
 from .pool import BoxPool
-from .probe import LIMITS_ONLY, Level
+from .probe import choose_level
 
 _TICK = 0.05
 _STOP_GRACE = 0.1
@@ -59,6 +59,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
     """Runs the code of one session in one box; a lost box is replaced at the next call.
 
     fatal: exceptions of tools that end the run instead of being told to the model.
+    pool: where its boxes come from, and at which level they are locked; None
+    probes the machine and starts a box only when it is needed.
     Tools run in threads of their own, so that a stop need not wait for them.
     """
 
@@ -69,14 +71,13 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         pool: BoxPool | None = None,
         files_dir: Path | None = None,
         fatal: tuple[type[BaseException], ...] = (),
-        level: Level = LIMITS_ONLY,
     ) -> None:
         self.observer: ExecutionObserver | None = None
         self.cancel = threading.Event()
         self.state: dict[str, Any] = {"_print_outputs": ""}
-        self.level = str(level)
         self._limits = limits
-        self._pool = pool
+        self._pool = pool if pool is not None else BoxPool(choose_level(), size=0)
+        self.level = str(self._pool.level)
         self._files_dir = files_dir
         self._fatal = (*fatal, Stopped)
         self._tools: dict[str, Callable[..., Any]] = {}
@@ -159,12 +160,15 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
             return self._box
         if step.number > 1:
             self._print(step, "[This step runs in a new box: variables of earlier steps are gone.]\n")
-        box = self._pool.take() if self._pool else Box(self._limits)
+        box = self._pool.take()
         self._box = box
         try:
-            box.open(self._files_dir, self.cancel)
-        except BoxLost as error:
-            raise SandboxError(f"The sandbox cannot be started: {error}.") from error
+            box.open(self._pool.level.number, self._limits, self._files_dir, self.cancel)
+        except SandboxError as error:
+            self._drop()
+            if self._stopping():
+                raise Stopped("The run was stopped.") from None
+            raise SandboxError(f"The sandbox cannot be started. {error}") from error
         self._send_tools(box)
         self._send_variables(box)
         return box

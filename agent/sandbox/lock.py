@@ -1,13 +1,30 @@
-"""What the kernel denies this process, set by ctypes after exec."""
+"""Locks this process for good, in the child after exec: limits, user, Landlock, seccomp."""
 
 import ctypes
 import os
 import resource
+import site
+import struct
+import sysconfig
+import threading
+import time
 from pathlib import Path
 
+from . import landlock, seccomp
 from .limits import Limits
 
-_PR_SET_DUMPABLE = 4
+_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+_NOBODY = 65534
+_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION_3 = 0x20080522
+_SYSTEM_READABLE = (
+    *("/lib", "/usr/lib", "/lib64", "/usr/lib64", "/etc/ld.so.cache"),  # libraries of lazily imported modules
+    *("/usr/share/zoneinfo", "/etc/mime.types", "/dev/urandom"),
+)
+
+
+class CannotLock(Exception):
+    """This machine does not give what the level needs; the message says what is missing."""
 
 
 def hide_process() -> None:
@@ -19,6 +36,36 @@ def hide_process() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def lock(level: int, limits: Limits, files_dir: str) -> str:
+    """Lock this process at `level` (0: limits only) and say in one sentence how it runs.
+
+    CannotLock, and the process must not be used, when something does not hold.
+    """
+    time.localtime()  # reads the time zone while it still can
+    if files_dir:
+        os.chdir(files_dir)
+    set_rlimits(limits)
+    if level not in (1, 2):
+        return "no kernel lock"
+    if threading.active_count() > 1 or len(list(Path("/proc/self/task").iterdir())) > 1:
+        raise CannotLock("a preloaded library has started a thread, which a lock would not bind")
+    readable = _readable()
+    user = drop_privileges([*readable, *([files_dir] if files_dir else [])])
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise CannotLock("the kernel does not know no_new_privs")
+    hide_process()
+    try:
+        if level == 1:
+            if landlock.version() == 0:
+                raise CannotLock("this kernel has no Landlock, or forbids it")
+            landlock.restrict([*readable, *_SYSTEM_READABLE, *([files_dir] if files_dir else [])])
+        seccomp.install(opens=level == 1)
+    except (OSError, seccomp.Unsupported) as error:
+        raise CannotLock(str(error)) from error
+    return user
+
+
 def set_rlimits(limits: Limits) -> None:
     """Bound memory and descriptors, and forbid writing to any file; called when all is preloaded."""
     _cap(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
@@ -28,6 +75,52 @@ def set_rlimits(limits: Limits) -> None:
     for name in ("RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE", "RLIMIT_NICE", "RLIMIT_RTPRIO"):
         if hasattr(resource, name):
             _cap(getattr(resource, name), 0)
+
+
+def drop_privileges(needed: list[str]) -> str:
+    """Become nobody when root, and lose all capabilities; says who the code now is, and why.
+
+    needed: what must stay readable; when nobody could not read it, the user
+    stays root without any capability, which leaves only root's own files.
+    """
+    if os.geteuid() != 0:
+        return f"runs as user {os.geteuid()}"
+    said = "runs as root without capabilities, because "
+    try:
+        os.setgroups([])
+        os.setegid(_NOBODY)
+        os.seteuid(_NOBODY)
+        hidden = [path for path in needed if not _can_read(path)]
+        os.seteuid(0)
+        os.setegid(0)
+        if hidden:
+            said += f"nobody may not read {hidden[0]}"
+        else:
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            said = "runs as nobody"
+    except OSError as error:
+        said += f"the user cannot be changed here ({error.strerror})"
+    head = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
+    number = _CAPSET.get(os.uname().machine, -1)
+    if ctypes.CDLL(None, use_errno=True).syscall(number, head, bytes(24)) != 0:
+        raise CannotLock("capabilities cannot be given up")
+    return said
+
+
+def _readable() -> list[str]:
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    paths += site.getsitepackages()
+    real = {os.path.realpath(path) for path in paths if path}
+    return sorted(path for path in real if Path(path).is_dir())
+
+
+def _can_read(path: str) -> bool:
+    try:
+        os.listdir(path)  # noqa: PTH208 - it is tried, not used
+    except OSError:
+        return False
+    return True
 
 
 def _cap(kind: int, value: int) -> None:

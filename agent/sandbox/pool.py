@@ -6,20 +6,26 @@ from collections.abc import Sequence
 
 from agent.errors import SandboxError
 
-from .box import PRELOAD, Box
-from .limits import Limits
+from .box import Box, preload_for
+from .probe import Level
 
 
 class BoxPool:
     """Keeps `size` boxes loading or loaded; a box is given to one session and never comes back."""
 
     def __init__(
-        self, limits: Limits, size: int = 1, command: Sequence[str] = (), preload: Sequence[str] = PRELOAD
+        self,
+        level: Level,
+        *,
+        size: int = 1,
+        command: Sequence[str] = (),
+        preload: Sequence[str] | None = None,
     ) -> None:
-        self.limits = limits
+        """level: what the boxes are locked at when a session opens them. command, preload: as in `Box`."""
+        self.level = level
         self._size = size
         self._command = tuple(command)
-        self._preload = tuple(preload)
+        self._preload = tuple(preload_for(level.number) if preload is None else preload)
         self._ready: deque[Box] = deque()
         self._lock = threading.Lock()
         self._closed = False
@@ -42,7 +48,7 @@ class BoxPool:
                 self._ready.popleft().close()
 
     def _new(self) -> Box:
-        return Box(self.limits, self._command, self._preload)
+        return Box(self._command, self._preload)
 
     def _alive(self) -> Box | None:
         while self._ready:

@@ -2,19 +2,29 @@
 
 import builtins
 import difflib
+import errno
+import importlib.util
 import linecache
+import os
 import traceback
 from types import TracebackType
 
 _SHOWN_FRAMES = 6
-_HINTS: tuple[tuple[type[BaseException], str], ...] = (
-    (MemoryError, "the box is out of memory; delete what is not needed, or work on a part"),
-    (SystemExit, "exit() does not end anything here; use final_answer(...) to end, or let the step run out"),
-    (
-        PermissionError,
-        "the box has no network, no subprocesses and no threads, and reads no files but the attached ones; use the tools",
-    ),
+_LIBRARIES = (
+    "numpy",
+    "pandas",
+    "scipy",
+    "sympy",
+    "networkx",
+    "matplotlib",
+    "PIL",
+    "openpyxl",
+    "dateutil",
+    "bs4",
+    "lxml",
 )
+_NO_WAY_OUT = "there is no network, thread or subprocess here; call the tools instead, one after the other"
+_NO_WRITING = "no file can be written here; keep the data in variables, or in io.StringIO or io.BytesIO"
 
 
 def remember(filename: str, code: str) -> None:
@@ -44,8 +54,8 @@ def explain(error: BaseException, filename: str) -> str:
     cause = error.__cause__
     if cause is not None and str(cause) != str(error):
         parts.append(f"caused by {describe(cause)}")
-    parts.extend(f"Hint: {hint}" for kind, hint in _HINTS if isinstance(error, kind))
-    return "\n".join(parts)
+    hint = _hint(error)
+    return "\n".join([*parts, f"Hint: {hint}"] if hint else parts)
 
 
 def describe(error: BaseException) -> str:
@@ -63,6 +73,39 @@ def _similar(name: str, trace: TracebackType | None) -> str:
     known = [known for frame in frames for known in (*frame.f_locals, *frame.f_globals, *dir(builtins))]
     close = difflib.get_close_matches(name, known, 1, 0.75)
     return f". Did you mean: '{close[0]}'?" if close else ""
+
+
+def _hint(error: BaseException) -> str:
+    """What the model can do instead, where the box is the reason."""
+    text = str(error)
+    if isinstance(error, MemoryError):
+        return "the memory of this session is used up; delete what is not needed, or work on a part at a time"
+    if isinstance(error, SystemExit):
+        return "exit() ends nothing here; call final_answer(...) when you are done"
+    if isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name:
+        there = [name for name in _LIBRARIES if importlib.util.find_spec(name)]
+        return f"importable are the standard library, {', '.join(there)}"
+    if type(error).__name__ in ("URLError", "gaierror") or "can't start new thread" in text:
+        return _NO_WAY_OUT
+    if not isinstance(error, OSError):
+        return ""
+    if error.errno == errno.EPERM:
+        return _NO_WAY_OUT
+    if "temporary directory" in text or error.errno == errno.EFBIG:
+        return _NO_WRITING
+    if str(error.filename).endswith((".py", ".so")):
+        return "no more modules can be loaded here; work with those that were loaded at the start"
+    if error.errno in (errno.EACCES, errno.ENOENT) and error.filename is not None:
+        return f"only the attached files can be read ({_attached()}), and none can be written"
+    return ""
+
+
+def _attached() -> str:
+    try:
+        names = sorted(os.listdir())  # noqa: PTH208 - the box stands in the folder of the attached files
+    except OSError:
+        names = []
+    return ", ".join(names[:20]) or "there are none"
 
 
 def _places(trace: TracebackType | None) -> list[tuple[str, int, str]]:

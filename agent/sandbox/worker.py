@@ -199,12 +199,14 @@ class Worker:
 
     def _open(self, message: dict[str, Any], decoder: Decoder) -> None:
         self.channel.limits = Limits(**message["limits"])
-        if message["files_dir"]:
-            os.chdir(message["files_dir"])
-        lock.set_rlimits(self.channel.limits)
         sys.modules["__main__"] = self._module
         builtins.input = _no_input
-        self.channel.send({"op": "opened"})
+        try:
+            user = lock.lock(message["level"], self.channel.limits, message["files_dir"])
+        except lock.CannotLock as error:
+            self.channel.send({"op": "refused", "why": str(error)})
+            os._exit(1)
+        self.channel.send({"op": "opened", "user": user})
 
     def _tools(self, message: dict[str, Any], decoder: Decoder) -> None:
         for tool in decoder.value(message["tools"]):

@@ -14,6 +14,7 @@ from agent.sandbox.box import Box
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
+from agent.sandbox.probe import choose_level
 
 LIMITS = Limits(step_seconds=0.4, grace_seconds=0.5, cpu_seconds=20, tool_calls=5, output_chars=2000)
 
@@ -91,23 +92,20 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def pool():
-    pool = BoxPool(LIMITS, size=1, preload=())
+    pool = BoxPool(choose_level(), preload=())
     yield pool
     pool.close()
 
 
 def new_box(pool, **changes):
-    """An executor with the test's tools; with other limits it starts a box of its own."""
-    limits = replace(LIMITS, **changes)
-    own = BoxPool(limits, size=0, preload=()) if changes else pool
-    executor = SandboxExecutor(limits, pool=own, fatal=(Fatal,))
+    executor = SandboxExecutor(replace(LIMITS, **changes), pool=pool, fatal=(Fatal,))
     executor.send_tools(TOOLS)
     return executor
 
 
 @pytest.fixture(scope="module")
 def shared(pool):
-    executor = new_box(BoxPool(LIMITS, size=0))
+    executor = new_box(BoxPool(pool.level, size=0))
     yield executor
     executor.cleanup()
 
@@ -371,11 +369,11 @@ def test_a_forged_call_that_never_reads_its_reply_cannot_hold_the_host(pool):
 
 def test_a_command_that_is_not_there_is_told_in_one_sentence():
     with pytest.raises(SandboxError, match="could not be started"):
-        Box(LIMITS, ["/no/such/command"])
+        Box(["/no/such/command"])
 
 
 def test_the_box_runs_behind_a_command_prefix():
-    box = Box(LIMITS, ["/usr/bin/env", "-i", "PATH=/usr/bin:/usr/local/bin"])
+    box = Box(["/usr/bin/env", "-i", "PATH=/usr/bin:/usr/local/bin"])
     box.close()
     assert not box.alive
 

@@ -1,0 +1,115 @@
+"""The kernel's lock: it holds here, its absence is noticed, and ordinary Python works inside it."""
+
+import os
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.errors import CodeError, SandboxError
+from agent.sandbox import seccomp
+from agent.sandbox.box import Box
+from agent.sandbox.executor import SandboxExecutor
+from agent.sandbox.limits import Limits
+from agent.sandbox.pool import BoxPool
+from agent.sandbox.probe import choose_level, probe
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+
+
+def test_the_probe_sees_every_attack_succeed_when_nothing_is_locked():
+    found = probe(0)
+    assert found.count(",") >= 9
+    for attack in ("read the host", "connect to loopback", "start a process", "wrote secret.new"):
+        assert attack in found
+
+
+def test_a_level_that_does_not_exist_is_refused_by_name():
+    with pytest.raises(SandboxError, match="level 7 does not exist"):
+        choose_level(7)
+
+
+def test_a_machine_where_nothing_holds_stops_the_start_when_strangers_use_it(monkeypatch):
+    monkeypatch.setattr("agent.sandbox.probe._NAMES", {})
+    assert choose_level().number == 0
+    with pytest.raises(SandboxError, match="cannot be locked in"):
+        choose_level(fail_closed=True)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def locked(request):
+    problem = probe(request.param)
+    if problem:
+        pytest.skip(f"level {request.param} is not to be had here: {problem}")
+    level = choose_level(request.param)
+    executor = SandboxExecutor(Limits(), pool=BoxPool(level, size=0))
+    yield executor
+    executor.cleanup()
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [
+        ("import numpy as np; round(float(np.linalg.inv(np.eye(3) * 2).sum()), 2)", "1.5"),
+        ("import pandas as pd; pd.DataFrame({'a': [1, 1, 2], 'b': [1, 2, 3]}).groupby('a').b.sum().to_dict()", "{1: 3, 2: 3}"),
+        ("import io, pandas as pd; int(pd.read_csv(io.StringIO('a,b\\n1,2')).b[0])", "2"),
+        ("import pandas as pd; str(pd.to_datetime('2024-02-29') + pd.Timedelta(days=1))[:10]", "2024-03-01"),
+        ("import datetime; datetime.datetime.now().astimezone().tzname()", "UTC"),
+        ("import re, json, statistics; statistics.median(json.loads('[1, 5, 3]')), re.findall(r'\\d', 'a1b2')", "(3, ['1', '2'])"),
+        ("import sqlite3; sqlite3.connect(':memory:').execute('select 1 + 1').fetchall()", "[(2,)]"),
+        ("import asyncio\nasync def f(): await asyncio.sleep(0.001); return 5\nasyncio.run(f())", "5"),
+        ("import hashlib, uuid, secrets, random; len(hashlib.sha256(uuid.uuid4().bytes).digest())", "32"),
+        ("import decimal, fractions, itertools, collections, functools; decimal.Decimal('0.1') * 3", "Decimal('0.3')"),
+        ("import xml.etree.ElementTree as e; e.fromstring('<a><b>x</b></a>').find('b').text", "x"),
+        ("import time; time.sleep(0.01); time.strftime('%Y', time.gmtime(0))", "1970"),
+        ("import io; from PIL import Image; b = io.BytesIO(); Image.new('L', (2, 2)).save(b, 'PNG'); b.getvalue()[1:4]", "b'PNG'"),
+        ("import signal; signal.raise_signal(signal.SIGCHLD)", None),
+    ],
+)  # fmt: skip
+def test_ordinary_python_works_inside_the_lock(locked, code, output):
+    assert locked(code).output == output
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("import urllib.request; urllib.request.urlopen('http://example.com')", "no network"),
+        ("import socket; socket.create_connection(('127.0.0.1', 80))", "no network"),
+        ("import subprocess; subprocess.run(['ls'])", "no network, thread or subprocess"),
+        ("import threading; threading.Thread(target=print).start()", "no network, thread or subprocess"),
+        ("open('/etc/passwd')", "only the attached files can be read"),
+        ("open('x.csv', 'w')", "none can be written"),
+        ("import tempfile; tempfile.TemporaryFile()", "no file can be written here"),
+        ("import no_such_module", "importable are the standard library, numpy, pandas"),
+        ("exit()", "final_answer"),
+    ],
+)
+def test_what_the_lock_refuses_says_what_to_do_instead(locked, code, hint):
+    with pytest.raises(CodeError, match=hint):
+        locked(code)
+
+
+def test_the_filter_never_jumps_out_of_itself():
+    for machine in ("x86_64", "aarch64"):
+        for opens in (True, False):
+            code = seccomp.program(machine, 1234, opens)
+            instructions = list(struct.iter_unpack("HBBI", code))
+            assert 4 < len(instructions) < 4096
+            for i, (operation, true, false, _) in enumerate(instructions):
+                if operation in (0x15, 0x35, 0x45):
+                    assert i + 1 + max(true, false) < len(instructions)
+            assert instructions[-1][0] == 0x06
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
+def test_root_becomes_nobody_or_says_why_not():
+    system = Path("/usr/bin/python3")
+    if system.exists():
+        box = Box(["/usr/bin/env", "-i", "PATH=/usr/bin"], preload=())
+        assert box.open(1, Limits(), None) == "runs as nobody"
+        box.close()
+    box = Box(preload=())
+    said = box.open(1, Limits(), None)
+    box.close()
+    assert said == "runs as nobody" or "without capabilities, because nobody may not read" in said
