@@ -86,6 +86,11 @@ def without_targets(markdown: str) -> str:
     return _LINK.sub(r"\1", _IMAGE.sub(r"\1", markdown))
 
 
+def without_links(markdown: str) -> str:
+    """What is left when links and images are taken out with their words."""
+    return _LINK.sub("", _IMAGE.sub("", markdown))
+
+
 def plain_text(markdown: str) -> str:
     """The words as a reader sees them: no link targets, no emphasis marks. Line by line as before."""
     return _EMPHASIS.sub(r"\2", without_targets(markdown)).replace("\\|", "|")

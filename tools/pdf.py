@@ -48,7 +48,19 @@ def _page_text(pdf: pypdfium2.PdfDocument, index: int) -> str:
     text = text.replace("\r\n", "\n").replace("\ufffe", "-").replace("\0", "")
     # A word split at a line's end is one word.
     text = re.sub(r"(\w)[\u00ad\u0002]\n?(\w)", r"\1\2", text)
-    return re.sub(r"[ \t]+\n", "\n", text).strip()
+    return _paragraphs([line.rstrip() for line in text.strip().split("\n")])
+
+
+def _paragraphs(lines: list[str]) -> str:
+    """A blank line after every line that ends short of the margin: the end of a paragraph, a heading or a row."""
+    lengths = sorted(len(line) for line in lines if line)
+    margin = lengths[int(len(lengths) * 0.9)] if lengths else 0
+    parts: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        parts.append(line)
+        if line and following and len(line) < 0.75 * margin and not following[:1].islower():
+            parts.append("")
+    return "\n".join(parts)
 
 
 def _first_line(pages: list[str]) -> str:

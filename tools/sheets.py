@@ -86,7 +86,8 @@ def workbook_document(content: bytes, *, url: str = "", name: str = "") -> Docum
         note = "the workbook is damaged: some of its sheets are missing"
     finally:
         book.close()
-    return Document(url, name, "\n\n".join(parts), note, tuple(frames))
+    title = " ".join(str(book.properties.title or "").split())
+    return Document(url, title or name, "\n\n".join(parts), note, tuple(frames))
 
 
 def _cell(value: object) -> str:

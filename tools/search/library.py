@@ -20,8 +20,9 @@ from urllib.parse import quote, unquote
 from tools.documents import read_file
 from tools.errors import DocumentError, FetchError, SearchError
 from tools.page import Document
-from tools.search.passages import SIZE, Passage, passages_of
+from tools.search.passages import Passage, passages_of
 from tools.search.results import SearchResult
+from tools.search.snippet import mentions, row_snippet, text_snippet
 from tools.search.words import quoted, terms_of
 
 SCHEME = "library://"
@@ -29,14 +30,14 @@ SUFFIXES = frozenset(
     ".md .markdown .html .htm .xhtml .txt .pdf .csv .tsv .xlsx .xlsm .json .rst .log .xml .yaml .yml".split()
 )
 
-_VERSION = 1
+_VERSION = 2
 _DOCUMENT = 100_000  # passages of document n have the row numbers n * _DOCUMENT + 0, 1, 2 …
 _CANDIDATES = 80
 _WEAKEST = 0.3
 _LARGEST_FILE = 50_000_000
 _SCHEMA = """
 CREATE TABLE docs(id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, changed INTEGER, title TEXT, problem TEXT);
-CREATE VIRTUAL TABLE passages USING fts5(title, heading, header, body, tokenize="porter unicode61 remove_diacritics 2");
+CREATE VIRTUAL TABLE passages USING fts5(title, heading, header, body, weight UNINDEXED, tokenize="porter unicode61 remove_diacritics 2");
 CREATE TABLE folder(path TEXT);
 """
 
@@ -209,11 +210,13 @@ class Library:
             problem = str(error)
         row = (number, path, size, changed, document.title, problem)
         number = self._db.execute("INSERT INTO docs VALUES (?, ?, ?, ?, ?, ?)", row).lastrowid or 0
+        found = passages_of(document.markdown)[: _DOCUMENT - 1]
+        known_by = f"{document.title} {_spaced(path)}"
         self._db.executemany(
-            "INSERT INTO passages(rowid, title, heading, header, body) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO passages(rowid, title, heading, header, body, weight) VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (number * _DOCUMENT + place, f"{document.title} {_spaced(path)}", p.heading, p.header, p.text)
-                for place, p in enumerate(passages_of(document.markdown)[: _DOCUMENT - 1])
+                (number * _DOCUMENT + place, known_by, p.heading, p.header, p.text, p.weight)
+                for place, p in enumerate(found)
             ),
         )
 
@@ -245,65 +248,61 @@ class Library:
         return None
 
     def _ranked(self, terms: list[tuple[str, ...]], limit: int) -> list[SearchResult]:
-        everything = " OR ".join(quoted(term) for term in terms)
         rows = self._db.execute(
-            "SELECT rowid, bm25(passages, 4.0, 2.0, 0.7, 1.0) AS rank FROM passages WHERE passages MATCH ?"
-            " ORDER BY rank LIMIT ?",
-            (everything, _CANDIDATES),
+            "SELECT rowid, bm25(passages, 2.0, 1.5, 1.0, 1.0) AS rank, weight FROM passages"
+            " WHERE passages MATCH ? ORDER BY rank LIMIT ?",
+            (" OR ".join(quoted(term) for term in terms), _CANDIDATES),
         ).fetchall()
         if not rows:
             return []
         total = self._db.execute("SELECT count(*) FROM docs").fetchone()[0]
-        having = [self._documents_and_passages(term) for term in terms]
-        weights = [math.log(1 + total / (0.5 + len(documents))) for documents, _ in having]
-        sharpest = min(rank for _, rank in rows) or -1.0
+        passages = [self._matching(term) for term in terms]
+        documents = [{row // _DOCUMENT for row in each} for each in passages]
+        # A word that no document has says little about which one is meant.
+        rarity = [math.log(1 + total / (0.5 + len(each))) * (1 if each else 0.5) for each in documents]
+        sharpest = min(rank for _, rank, _ in rows) or -1.0
         best: dict[int, tuple[float, int]] = {}
-        for row, rank in rows:
-            here = sum(w for w, (_, passages) in zip(weights, having, strict=True) if row in passages)
-            near = sum(
-                w for w, (documents, _) in zip(weights, having, strict=True) if row // _DOCUMENT in documents
-            )
-            score = (
-                (here + 0.35 * near) / sum(weights)
-                + 0.4 * rank / sharpest
-                + (0.03 if row % _DOCUMENT == 0 else 0)
-            )
+        for row, rank, weight in rows:
             number = row // _DOCUMENT
+            here = sum(w for w, each in zip(rarity, passages, strict=True) if row in each)
+            near = sum(w for w, each in zip(rarity, documents, strict=True) if number in each)
+            first = 0.03 if row % _DOCUMENT == 0 else 0.0
+            score = weight * ((here + 0.35 * near) / sum(rarity) + 0.4 * rank / sharpest + first)
             if number not in best or score > best[number][0]:
                 best[number] = (score, row)
+        shares = {
+            number: sum(w for w, each in zip(rarity, documents, strict=True) if number in each) / sum(rarity)
+            for number in best
+        }
+        weakest = max(_WEAKEST, 0.45 * max(shares.values()))
         results = []
         for number, (_, row) in sorted(best.items(), key=lambda item: -item[1][0]):
-            match = sum(
-                w for w, (documents, _) in zip(weights, having, strict=True) if number in documents
-            ) / sum(weights)
-            if match >= _WEAKEST:
-                results.append(self._result(number, row, match))
-        return results[:limit]
+            path, title = self._db.execute("SELECT path, title FROM docs WHERE id = ?", (number,)).fetchone()
+            if shares[number] >= (weakest if not mentions(terms, title) else _WEAKEST / 2):
+                snippet = self._snippet(row, terms, title)
+                results.append(
+                    SearchResult(title, address_of(path), snippet, self.name, round(shares[number], 3))
+                )
+            if len(results) == limit:
+                break
+        return results
 
-    def _documents_and_passages(self, term: tuple[str, ...]) -> tuple[set[int], set[int]]:
-        passages = {
-            row
-            for (row,) in self._db.execute(
-                "SELECT rowid FROM passages WHERE passages MATCH ?", (quoted(term),)
-            )
-        }
-        return {row // _DOCUMENT for row in passages}, passages
+    def _matching(self, term: tuple[str, ...]) -> set[int]:
+        found = self._db.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (quoted(term),))
+        return {row for (row,) in found}
 
-    def _result(self, number: int, row: int, match: float) -> SearchResult:
-        path, title = self._db.execute("SELECT path, title FROM docs WHERE id = ?", (number,)).fetchone()
+    def _snippet(self, row: int, terms: list[tuple[str, ...]], title: str) -> str:
+        first = row - row % _DOCUMENT
+        # Of a very long document only what stands around the place.
         found = self._db.execute(
-            "SELECT heading, header, body FROM passages WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
-            (row, row + 3),
+            "SELECT rowid, heading, header, body, weight FROM passages WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
+            (max(first, row - 200), min(first + _DOCUMENT - 1, row + 200)),
         ).fetchall()
-        first, *following = [Passage(*each) for each in found]
-        snippet = str(first)
-        for passage in following:
-            if passage.heading != first.heading or bool(passage.header) != bool(first.header):
-                break
-            if len(snippet) + len(passage.text) > SIZE + 50:
-                break
-            snippet += ("\n" if first.header else " ") + passage.text
-        return SearchResult(title, address_of(path), snippet, self.name, round(match, 3))
+        best = next(place for place, each in enumerate(found) if each[0] == row)
+        passages = [Passage(*each[1:]) for each in found]
+        if passages[best].header:
+            return row_snippet(best, passages, terms)
+        return text_snippet(best, passages, terms, title)
 
 
 def address_of(path: str) -> str:

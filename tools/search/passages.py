@@ -8,28 +8,30 @@ the header of its table.
 import re
 from dataclasses import dataclass
 
-from tools.page import plain_text
+from tools.page import plain_text, without_links
 from tools.tables import table_spans
 
 SIZE = 350
+_CAPTION = 150
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
+_ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
+_PAGE_MARK = re.compile(r"\A\s*\[page \d+\](\n|\Z)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9À-Þ])|(?<=[。！？])")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:[A-Z]|Mr|Mrs|Dr|St|Mt|No|vs|etc|ca|approx|Prof|Jr|Sr|e\.g|i\.e|c|b|d))\.$"
-)
+_ABBREVIATION = re.compile(r"\b([A-Z]|Mr|Mrs|Dr|St|Mt|No|vs|etc|ca|approx|Prof|Jr|Sr|e\.g|i\.e|c|b|d)\.$")
 
 
 @dataclass(frozen=True)
 class Passage:
-    """`header` is the header row of the table that `text` holds rows of, else empty."""
+    """`header` is the header row of the table that `text` holds rows of, else empty.
+
+    `weight`, 0 to 1: how much it can say; a list of links says little.
+    """
 
     heading: str
     header: str
     text: str
-
-    def __str__(self) -> str:
-        return f"{self.header}\n{self.text}" if self.header else self.text
+    weight: float = 1.0
 
 
 def passages_of(markdown: str) -> list[Passage]:
@@ -40,7 +42,9 @@ def passages_of(markdown: str) -> list[Passage]:
     for start, end in [*table_spans(markdown), (len(markdown), len(markdown))]:
         heading = _running(markdown[at:start], heading, found)
         if end > start:
-            _rows(plain_text(markdown[start:end]), heading, found)
+            # A short line right above a table is its caption: words to find it by, not a passage.
+            above = found.pop().text if found and _is_caption(found[-1], markdown[at:start]) else ""
+            _rows(plain_text(markdown[start:end]), f"{heading} {above}".strip(), found)
         at = end
     return found
 
@@ -60,36 +64,52 @@ def _running(markdown: str, heading: str, found: list[Passage]) -> str:
     """Adds the passages of text without tables; the heading in force at its end."""
     gathered = ""
 
-    def flush() -> None:
+    def flush(weight: float = 1.0) -> None:
         nonlocal gathered
-        if gathered.strip():
-            found.append(Passage(heading, "", gathered.strip()))
+        if gathered:
+            found.append(Passage(heading, "", gathered, weight if len(gathered) > 60 else 0.6 * weight))
         gathered = ""
 
     for block in re.split(r"\n\s*\n", markdown):
-        if not block.strip() or block.strip() == "---":
+        block = _PAGE_MARK.sub("", block).strip()
+        if not block or block == "---":
             continue
-        first, _, rest = block.strip().partition("\n")
+        first, _, rest = block.partition("\n")
         if title := _HEADING.match(first):
             flush()
             heading = plain_text(title[2])
             block = rest
-        for piece in _pieces(plain_text(block)):
-            joint = "\n" if re.match(r"\s*([-*+]|\d+[.)]) ", piece) or "\n" in piece else " "
-            if gathered and len(gathered) + len(piece) > SIZE:
-                flush()
-            gathered = gathered + joint + piece if gathered else piece
-        if len(gathered) > SIZE / 2:
+        plain = plain_text(block).strip()
+        mostly_links = len(without_links(block).strip()) < 0.5 * len(plain)
+        if mostly_links or (_is_title(plain) and len(gathered) > SIZE / 3):
             flush()
+        between = "\n"
+        for piece in _pieces(plain):
+            if gathered and len(gathered) + len(piece) > SIZE:
+                flush(0.4 if mostly_links else 1.0)
+            between = "\n" if _ITEM.match(piece) else between
+            gathered = gathered + between + piece if gathered else piece
+            between = " "
+        if mostly_links or len(gathered) > SIZE / 2:
+            flush(0.4 if mostly_links else 1.0)
     flush()
     return heading
+
+
+def _is_title(block: str) -> bool:
+    """Whether a block reads like a heading that lost its mark, as those of PDFs do."""
+    return len(block) < 60 and "\n" not in block and block[-1:].isalnum()
+
+
+def _is_caption(passage: Passage, above: str) -> bool:
+    last = above.strip().rpartition("\n\n")[2]
+    return len(passage.text) < _CAPTION and not passage.header and plain_text(last).strip() == passage.text
 
 
 def _pieces(block: str) -> list[str]:
     """A block's smallest parts: sentences, or lines where they are list items; none longer than a passage."""
     lines = block.split("\n")
-    parts: list[str] = []
-    if len(lines) > 1 and any(re.match(r"\s*([-*+]|\d+[.)]) ", line) for line in lines):
+    if len(lines) > 1 and any(_ITEM.match(line) for line in lines):
         parts = [line.rstrip() for line in lines if line.strip()]
     else:
         parts = sentences(" ".join(block.split()))
@@ -106,8 +126,8 @@ def _pieces(block: str) -> list[str]:
 
 def _rows(table: str, heading: str, found: list[Passage]) -> None:
     header, _, *rows = table.split("\n")
-    room = max(120, SIZE - len(header))
     header = header if header.strip("| ") else ""
+    room = max(120, SIZE - len(header))
     group: list[str] = []
     for row in rows:
         if group and sum(map(len, group)) + len(row) > room:

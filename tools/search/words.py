@@ -4,6 +4,7 @@ import re
 
 # fmt: off
 _STOP = frozenset("""
+    become became need needs once use used using called go goes went make made happen happened
     a about above after again all also although am an and any are as at be because been before being below
     between both but by can could did do does doing down during each few find for from further get give had
     has have having he her here hers him his how i if in into is it its itself just let list many me more

@@ -1,0 +1,91 @@
+"""The few lines of a document that answer best."""
+
+import math
+import re
+import unicodedata
+
+from tools.search.passages import SIZE, Passage, sentences
+
+_ROOM = SIZE + 80
+_SMALL_TABLE = 500
+_ENDINGS = re.compile(r"(ies|es|s|ing|ed|er|est)$")
+
+Term = tuple[str, ...]
+
+
+def mentions(terms: list[Term], text: str) -> set[int]:
+    """Which of the terms, by place in the list, `text` has."""
+    words = {_stem(word) for word in _words(text)}
+    return {place for place, term in enumerate(terms) if any(_stem(word) in words for word in term)}
+
+
+def text_snippet(best: int, passages: list[Passage], terms: list[Term], title: str) -> str:
+    """Passage `best`, with a sentence of another one for terms that it lacks, or with what follows it.
+
+    `passages`: those of one document, in order.
+    """
+    chosen = passages[best]
+    snippet = chosen.text
+    asked = _own_words(terms)
+    lacking = set(range(len(asked))) - mentions(asked, f"{title} {chosen.heading} {snippet}")
+    if lacking:
+        others = [s for i, p in enumerate(passages) if i != best and not p.header for s in sentences(p.text)]
+        extra = max(others, key=lambda s: (len(mentions(asked, s) & lacking), -len(s)), default="")
+        found = mentions(asked, extra)
+        if found & lacking and len(found) > 1 and len(snippet) + len(extra) < _ROOM:
+            return f"{snippet} … {extra}"
+    for following in passages[best + 1 :]:
+        if following.heading != chosen.heading or following.header or following.weight < 1:
+            break
+        if len(snippet) + len(following.text) > _ROOM:
+            break
+        snippet += f"\n{following.text}"
+    return snippet
+
+
+def row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
+    """The table's header and the rows that say most about the terms; the passage's own rows when none does."""
+    chosen = passages[best]
+    same = [p for p in passages if p.header == chosen.header and p.heading == chosen.heading]
+    rows = [row for passage in same for row in passage.text.split("\n")]
+    # Words of the header ask for a column, not for a row.
+    columns = mentions(terms, chosen.header)
+    asked = [term for place, term in enumerate(_own_words(terms)) if place not in columns]
+    named = [mentions(asked, row) for row in rows]
+    counts = [sum(place in each for each in named) for place in range(len(asked))]
+    # What stands in every row tells no row from another.
+    weights = [math.log(len(rows) / count) if count else 0.0 for count in counts]
+    scores = [sum(weights[place] for place in each) for each in named]
+    top = max(scores)
+    picked: list[int] = []
+    if top > 0:
+        room = _ROOM - len(chosen.header)
+        for place in sorted(range(len(rows)), key=lambda i: (-scores[i], i)):
+            if picked and (
+                scores[place] < 0.4 * top or sum(len(rows[i]) for i in picked) + len(rows[place]) > room
+            ):
+                break
+            picked.append(place)
+    else:
+        whole = sum(map(len, rows)) <= _SMALL_TABLE
+        picked = [place for place, row in enumerate(rows) if whole or row in chosen.text.split("\n")]
+    lines = [chosen.header, *(rows[place] for place in sorted(picked))]
+    if len(picked) < len(rows):
+        lines.append(f"({len(picked)} of {len(rows)} rows)")
+    return "\n".join(line for line in lines if line)
+
+
+def _own_words(terms: list[Term]) -> list[Term]:
+    """The words of the question itself, without those that mean the same."""
+    return [term[:1] for term in terms]
+
+
+def _words(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    return re.findall(r"[^\W_]+", "".join(letter for letter in folded if not unicodedata.combining(letter)))
+
+
+def _stem(word: str) -> str:
+    """Roughly what the index's stemmer makes of a word: enough to compare two forms of it."""
+    word = _words(word)[0] if not word.isascii() and _words(word) else word
+    return word if len(word) < 4 or word.isdigit() else _ENDINGS.sub("", word)
