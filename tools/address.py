@@ -28,10 +28,17 @@ _LOCAL_NAME = re.compile(
 )
 # Public by number, yet an agent of the cloud that the machine runs in (Azure's wire server).
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16"), ipaddress.ip_address("fd00:ec2::254")})
+# IANA's special-purpose blocks, named here because what Python's `is_global` knows differs by its version.
 _NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
-    for network in ("192.88.99.0/24", "2001::/32", "64:ff9b:1::/48", "fec0::/10", "100::/64", "::/96")
-)
+    for network in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+        "::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16",
+        "fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8",
+    )
+)  # fmt: skip
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _FILE_NAME = re.compile(
     r"^[^/\\?#]+\.(pdf|csv|tsv|xlsx?|xlsb|ods|docx?|odt|rtf|pptx?|txt|md|json|jsonl|xml|ya?ml|html?|epub|zip|tar|gz"

@@ -153,7 +153,7 @@ class TextBrowser:
                 self._kept.move_to_end(key)
                 return kept
         document = self._read(url)
-        if self.ledger:
+        if self.ledger is not None:
             self.ledger.snapshot(document.url, document.title, plain_text(document.markdown))
         text = document.markdown if self._show_targets else without_targets(document.markdown)
         opened = _Open(document, text, page_spans(text, self._limit))

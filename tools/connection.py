@@ -23,6 +23,10 @@ from tools.errors import FetchError
 _SLICE = 0.1
 
 
+class BadCertificate(httpcore.ConnectError):
+    """The server's certificate does not hold; the message says why."""
+
+
 class Watch:
     """The time that one fetch has, and the event that stops it."""
 
@@ -124,6 +128,9 @@ class _Stream(httpcore.NetworkStream):
         except httpcore.ConnectTimeout:
             wrapped.close()
             raise
+        except ssl.SSLCertVerificationError as error:
+            self._sock.close()
+            raise BadCertificate(error.verify_message) from error
         except OSError as error:
             self._sock.close()
             raise httpcore.ConnectError(str(error)) from error

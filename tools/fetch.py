@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from http import HTTPStatus
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urljoin, urlsplit
@@ -15,7 +16,7 @@ import httpcore
 
 from tools.address import Address, parse_address
 from tools.coding import CODINGS, BodyDecoder, UnknownCoding
-from tools.connection import CheckedNetwork, Watch
+from tools.connection import BadCertificate, CheckedNetwork, Watch
 from tools.errors import FetchError
 from tools.ledger import Attempt, CachedPage, Ledger, PageCache
 from tools.walls import refresh_target, wall_of
@@ -81,7 +82,7 @@ class Fetcher:
         self.cache = cache
         self.ledger = ledger
         self.cancel = cancel or threading.Event()
-        self._ssl = ssl_context or _trusted()
+        self._given_ssl = ssl_context
         self._user_agent = user_agent
 
     def get(self, url: str) -> Fetched:
@@ -93,11 +94,11 @@ class Fetcher:
         started = time.monotonic()
         try:
             address = parse_address(url, allow_local=self.allow_local)
-            if self.cache and (kept := self.cache.get(address.url)):
+            if self.cache is not None and (kept := self.cache.get(address.url)):
                 fetched = Fetched(kept.url, 200, kept.content_type, kept.content, kept.filename, cached=True)
             else:
                 fetched = self._follow(address)
-                if self.cache and fetched.status == 200 and not fetched.note and fetched.content:
+                if self.cache is not None and fetched.status == 200 and not fetched.note and fetched.content:
                     self.cache.put(
                         address.url,
                         CachedPage(fetched.url, fetched.content_type, fetched.filename, fetched.content),
@@ -134,8 +135,17 @@ class Fetcher:
             return False
         return True
 
+    @cached_property
+    def _ssl(self) -> ssl.SSLContext:
+        """Made when first needed: reading the certificates of the world takes a while."""
+        if self._given_ssl is not None:
+            return self._given_ssl
+        context = ssl.create_default_context()
+        context.load_verify_locations(certifi.where())
+        return context
+
     def _note(self, attempt: Attempt) -> None:
-        if self.ledger:
+        if self.ledger is not None:
             self.ledger.attempt(attempt)
 
     def _follow(self, address: Address) -> Fetched:
@@ -177,10 +187,11 @@ class Fetcher:
         place = httpcore.URL(
             scheme=address.scheme, host=address.host, port=address.port, target=address.target
         )
+        tls = self._ssl if address.scheme == "https" else None
         try:
             # One connection a hop: kept-alive ones would let one name's TLS session serve another name.
             with (
-                httpcore.ConnectionPool(ssl_context=self._ssl, network_backend=network) as pool,
+                httpcore.ConnectionPool(ssl_context=tls, network_backend=network) as pool,
                 pool.stream("GET", place, headers=headers, extensions={"timeout": timeout}) as response,
             ):
                 answered = {k.decode("latin-1").lower(): _text(v) for k, v in response.headers}
@@ -253,11 +264,8 @@ class Fetcher:
         url = address.url
         if self.cancel.is_set():
             return FetchError(f"{url} was not read: the run was stopped.", url)
-        certificate = _cause(error, ssl.SSLCertVerificationError)
-        if isinstance(certificate, ssl.SSLCertVerificationError):
-            return FetchError(
-                f"{url} is not read: its TLS certificate is not valid ({certificate.verify_message}).", url
-            )
+        if isinstance(error, BadCertificate):
+            return FetchError(f"{url} is not read: its TLS certificate is not valid ({error}).", url)
         if isinstance(error, httpcore.ConnectTimeout):
             return FetchError(f"{url} cannot be reached: nothing answered in time.", url)
         if isinstance(error, httpcore.TimeoutException):
@@ -265,18 +273,6 @@ class Fetcher:
         if isinstance(error, httpcore.ProtocolError):
             return FetchError(f"{url} answered something that is not proper HTTP ({error}).", url)
         return FetchError(f"{url} cannot be reached: {str(error) or 'the connection was lost'}.", url)
-
-
-def _trusted() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
-
-
-def _cause(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
-    while error is not None and not isinstance(error, kind):
-        error = error.__cause__
-    return error
 
 
 def _text(header: bytes) -> str:

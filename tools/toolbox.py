@@ -49,7 +49,7 @@ class WebSearch(Tool):  # type: ignore[misc]
         results = self._search.search(
             _words(query, "query", "web_search('height of Mount Everest')"), RESULTS
         )
-        if ledger := self._browser.ledger:
+        if (ledger := self._browser.ledger) is not None:
             for result in results:
                 ledger.listed(result.url, result.title, result.snippet)
         return results
