@@ -14,6 +14,7 @@ from agent.events import (
     Notice,
     OutputPrinted,
     ReasoningWritten,
+    ReplyRestarted,
     StepEnded,
     StepStarted,
     ThoughtWritten,
@@ -29,6 +30,7 @@ FIGURE_CHARS = 2_000_000
 StepEvent = (
     StepStarted
     | ReasoningWritten
+    | ReplyRestarted
     | ThoughtWritten
     | CodeWritten
     | CodeRun
@@ -114,6 +116,9 @@ class Step:
         match event:
             case ReasoningWritten(text=text):
                 self._reasoning.add(text)
+            case ReplyRestarted():
+                self._reasoning.add(f"{self._thought}{self._written}")
+                self._thought, self._written = Clip(TEXT_CHARS), Clip(TEXT_CHARS)
             case ThoughtWritten(text=text):
                 self._thought.add(text)
             case CodeWritten(text=text):

@@ -17,7 +17,7 @@ _FENCED = re.compile(
 _CODE_SPAN = re.compile(r"(?<![`\\])(?P<ticks>`{1,2})(?!`)(?P<code>[^\n]+?)(?<!`)(?P=ticks)(?!`)")
 _LANGUAGES = {"python", "py", "json", "bash", "sh", "sql", "yaml", "c", "cpp", "java", "go", "rust", "php"}
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
-_MEANING = re.compile(r"[&<>\"\\`*_\[\]!|~#]|^[-+=]|(?<=\d)[.)](?= )")
+_MEANING = re.compile(r"[&<>\"\\`*_\[\]!|~#@]|^[-+=]|(?<=\d)[.)](?= )|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _BARE = re.compile(r"<|!(?=\[)|`{3,}|~{3,}")
 
 
@@ -25,14 +25,16 @@ def _entity(match: re.Match[str]) -> str:
     return "".join(f"&#{ord(character)};" for character in match.group())
 
 
-def literal(text: str) -> str:
-    """The text shown as it is, on one line: no character of it means anything in Markdown or HTML."""
-    return _MEANING.sub(lambda found: _NAMED.get(found[0], "\\" + found[0]), " ".join(text.split()))
+def literal(text: str, limit: int = 400) -> str:
+    """The text shown as it is, on one line and cut at `limit` characters: nothing in it means anything."""
+    line = " ".join(text.split())
+    shown = line if len(line) <= limit else line[: limit - 1] + "…"
+    return _MEANING.sub(lambda found: _NAMED.get(found[0], "\\" + found[0]), shown)
 
 
 def literal_lines(text: str) -> str:
-    """Like `literal`, with the line breaks kept."""
-    return "\n".join(literal(line) or "&nbsp;" for line in text.strip().splitlines())
+    """Like `literal`, whole and with its line breaks."""
+    return "\n".join(literal(line, len(line)) or "&nbsp;" for line in text.strip().splitlines())
 
 
 def fenced(text: str, language: str = "") -> str:

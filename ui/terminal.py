@@ -1,0 +1,158 @@
+"""The same run in a terminal: `python -m ui.terminal "question"`.
+
+Steps go to standard error, the answer to standard output. The exit code is 0
+with an answer, 1 without one and 130 when it was stopped.
+"""
+
+import re
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.status import Status
+from rich.syntax import Syntax
+from rich.text import Text
+
+from agent.events import (
+    CodeRun,
+    CodeWritten,
+    Event,
+    Notice,
+    Outcome,
+    OutputPrinted,
+    ReasoningWritten,
+    ReplyRestarted,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+    ThoughtWritten,
+    ToolEnded,
+    ToolStarted,
+)
+from ui.step import OUTPUT_CHARS, Clip
+from ui.words import ENDINGS, SOURCE_MARKS, count, duration
+
+EXIT_CODES = {Outcome.ANSWERED: 0, Outcome.PARTIAL: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """The text without the control characters that a page could move the cursor with."""
+    return _CONTROL.sub("", text)
+
+
+class Narrator:
+    """Tells a run's events as they come."""
+
+    def __init__(self, steps: Console, answer: Console) -> None:
+        """`steps`: where the work is told; `answer`: where only the answer and its sources go."""
+        self._steps = steps
+        self._answer = answer
+        self._wait = Status("", console=steps, spinner="line")
+        self._mid_line = False
+        self._calls: dict[tuple[int, int], str] = {}
+        self._output = Clip(OUTPUT_CHARS)
+
+    def tell(self, events: Iterable[Event]) -> Outcome | None:
+        """The outcome, once the run has ended."""
+        outcome = None
+        for event in events:
+            outcome = self._tell(event)
+        return outcome
+
+    def _tell(self, event: Event) -> Outcome | None:
+        match event:
+            case RunStarted():
+                self._line(f"{event.model} ▪ {event.search} ▪ box {event.sandbox}", "dim")
+                self._waiting("starting")
+            case Notice(text=text) if self._steps.is_terminal:
+                self._waiting(text)
+            case Notice(text=text):
+                self._line(text, "dim")
+            case StepStarted(step=step):
+                self._line(f"\nStep {step}", "bold")
+                self._waiting("thinking")
+            case ReasoningWritten(text=text):
+                self._stream(text, "dim italic")
+            case ThoughtWritten(text=text):
+                self._stream(text, "")
+            case ReplyRestarted():
+                self._line("(all of that was reasoning)", "dim")
+            case CodeWritten():
+                self._waiting("writing code")
+            case CodeRun(code=code):
+                self._end_line()
+                self._steps.print(
+                    Syntax(
+                        plain(code), "python", theme="ansi_dark", background_color="default", padding=(0, 2)
+                    )
+                )
+                self._waiting("running")
+            case ToolStarted(step=step, call=call, tool=tool, arguments=arguments):
+                self._calls[step, call] = f"{tool} {arguments}"
+                self._waiting(self._calls[step, call])
+            case ToolEnded():
+                name = self._calls.pop((event.step, event.call), "tool")
+                mark = "✓" if event.ok else "✗"
+                self._line(
+                    f"  {name} → {event.summary}  {event.seconds:.1f} s {mark}", "" if event.ok else "yellow"
+                )
+            case OutputPrinted(text=text):
+                self._output.add(text)
+            case StepEnded():
+                self._step_ended(event)
+            case RunEnded():
+                return self._run_ended(event)
+            case _:
+                pass
+        return None
+
+    def _step_ended(self, event: StepEnded) -> None:
+        if self._output:
+            self._line(str(self._output).rstrip(), "dim", indent="  ")
+            self._output = Clip(OUTPUT_CHARS)
+        if event.error:
+            self._line(event.error, "red")
+        self._line(f"{event.summary or 'done'} · {duration(event.seconds)}", "dim")
+        self._waiting("thinking")
+
+    def _run_ended(self, event: RunEnded) -> Outcome:
+        self._end_line()
+        self._wait.stop()
+        if event.answer:
+            self._steps.print()
+            self._answer.print(Markdown(plain(event.answer)))
+            for place, source in enumerate(event.sources, 1):
+                quote = f" “{source.quote}”" if source.quote else ""
+                mark = SOURCE_MARKS.get(source.status, "unverified")
+                self._answer.print(
+                    Text(plain(f"[{place}] {source.title} {source.url} {mark}{quote}".replace("  ", " ")))
+                )
+        reason = f": {event.reason}" if event.reason else ""
+        tokens = event.usage.prompt_tokens + event.usage.completion_tokens
+        cost = f"{count(event.steps, 'step')} · {tokens:,} tokens · {duration(event.seconds)}"
+        self._line(f"\n{ENDINGS[event.outcome]}{reason} · {cost}", "" if event.answer else "red")
+        return event.outcome
+
+    def _waiting(self, what: str) -> None:
+        self._end_line()
+        self._wait.update(Text(plain(what), style="dim"))
+        self._wait.start()
+
+    def _stream(self, text: str, style: str) -> None:
+        self._wait.stop()
+        self._steps.print(Text(plain(text), style), end="", soft_wrap=True)
+        self._mid_line = not text.endswith("\n")
+
+    def _line(self, text: str, style: str, indent: str = "") -> None:
+        self._end_line()
+        self._wait.stop()
+        shown = "\n".join(indent + line for line in plain(text).split("\n"))
+        self._steps.print(Text(shown, style), soft_wrap=True)
+
+    def _end_line(self) -> None:
+        if self._mid_line:
+            self._steps.print()
+            self._mid_line = False
