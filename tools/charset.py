@@ -35,6 +35,8 @@ _BOMS = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
+# Fewer bytes than this outside of ASCII tell nothing about the language.
+_TOO_FEW = 8
 _SPACE = b" \t\n\x0c\r"
 
 
@@ -183,6 +185,8 @@ def _detect(content: bytes) -> tuple[str, str]:
     text = content.decode("utf-8", "replace")
     if text.count("\ufffd") <= len(text) / 100:
         return text, "utf-8"
+    if sum(byte > 127 for byte in content[:4096]) < _TOO_FEW:
+        return _replace(content, "cp1252"), "windows-1252"
     # A sample is enough to tell, and the whole of a large page would take seconds.
     best = from_bytes(content[:50_000]).best()
     name = codec_of(best.encoding) if best else ""

@@ -1,11 +1,14 @@
 """HTML tables as Markdown whose every row stands alone: spanned values repeated, layout tables dissolved."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from lxml import etree
 
 from tools.tables import table_text
+
+_HEADING = re.compile(r"(?m)^#{1,6} ")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def grid_text(table: Gathered) -> str:
     heads = table.heads
     widest = max(len(row) for row in rows)
     while len(rows) > 1 and widest > 1 and len(rows[0]) == 1 and rows[0][0].across > 1:
-        titles.append(" ".join(rows[0][0].text.split()))
+        titles.append(_one_line(rows[0][0].text))
         rows = rows[1:]
         heads -= 1
     grid = _spread(rows)
@@ -115,7 +118,7 @@ def _spread(rows: list[list[Cell]]) -> list[list[str]]:
                     break
                 line.append("")
                 continue
-            text = " ".join(cell.text.split())
+            text = _one_line(cell.text)
             for _ in range(min(cell.across, max(1, width_limit - len(line)))):
                 if len(line) in hanging:
                     break
@@ -128,6 +131,10 @@ def _spread(rows: list[list[Cell]]) -> list[list[str]]:
         grid.append(line)
     width = max(len(line) for line in grid)
     return [[*line, *[""] * (width - len(line))] for line in grid]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_HEADING.sub("", text).split())
 
 
 def _span(value: str | None, zero: int = 1) -> int:

@@ -24,7 +24,7 @@ def main_content(body: etree._Element) -> etree._Element:
             break
     for element in list(body.iter()):
         if element is not body and element.getparent() is not None and _is_boilerplate(element, total):
-            element.drop_tree()
+            remove(element)
     return body
 
 
@@ -39,6 +39,20 @@ def _is_boilerplate(element: etree._Element, total: int) -> bool:
     ):
         return _length(element) < 0.3 * total
     return False
+
+
+def remove(element: etree._Element) -> None:
+    """Takes an element out of its tree; the text that follows it stays."""
+    parent = element.getparent()
+    if parent is None:
+        return
+    if element.tail:
+        before = element.getprevious()
+        if before is not None:
+            before.tail = (before.tail or "") + element.tail
+        else:
+            parent.text = (parent.text or "") + element.tail
+    parent.remove(element)
 
 
 def _length(element: etree._Element) -> int:

@@ -208,7 +208,7 @@ class TreeConverter:
             heading = (
                 self._markdownify.convert_hN(int(tag[1]), frame.element, text, set()).strip() if text else ""
             )
-            top.block(heading if not top.inside & {"a", "td", "th", "li"} else " ".join(text.split()))
+            top.block(heading if not top.inside & {"a", "li"} else " ".join(text.split()))
         else:
             self._close_inline(top, frame, text, raw)
 

@@ -14,13 +14,14 @@ from tools.page import Page
 from tools.search.chain import SearchChain
 from tools.search.results import SearchResults
 
-RESULTS = 5
 
+def toolbox(search: SearchChain, browser: TextBrowser, results: int = 5) -> list[Tool]:
+    """The tools that search with `search` and read with `browser`, which is the session's own.
 
-def toolbox(search: SearchChain, browser: TextBrowser) -> list[Tool]:
-    """The tools that search with `search` and read with `browser`, which is the session's own."""
+    `results`: how many results a search gives.
+    """
     return [
-        WebSearch(search, browser),
+        WebSearch(search, browser, results),
         VisitPage(browser),
         PageUp(browser),
         PageDown(browser),
@@ -40,14 +41,15 @@ class WebSearch(Tool):  # type: ignore[misc]
     inputs = {"query": {"type": "any", "description": "a few words to search for"}}  # noqa: RUF012
     output_type = "array"
 
-    def __init__(self, search: SearchChain, browser: TextBrowser) -> None:
+    def __init__(self, search: SearchChain, browser: TextBrowser, results: int) -> None:
         super().__init__()
         self._search = search
         self._browser = browser
+        self._results = results
 
     def forward(self, query: Any) -> SearchResults:
         results = self._search.search(
-            _words(query, "query", "web_search('height of Mount Everest')"), RESULTS
+            _words(query, "query", "web_search('height of Mount Everest')"), self._results
         )
         if (ledger := self._browser.ledger) is not None:
             for result in results:

@@ -3,10 +3,9 @@
 import re
 
 from lxml import etree
-from lxml import html as lxml_html
 
 from tools.address import join
-from tools.maincontent import main_content
+from tools.maincontent import main_content, remove
 from tools.markdown import TreeConverter
 from tools.page import Document
 
@@ -38,22 +37,23 @@ def html_document(text: str, *, url: str = "", name: str = "", main_only: bool =
 
 
 def _parse(text: str) -> etree._Element | None:
-    """The tree, or None for a page of nothing. What is nested too deep for the parser loses its wrappers first."""
-    for attempt in (text, None, ""):
-        if attempt is None:
-            attempt = _WRAPPERS.sub("\n<br>", text)
-        elif attempt == "":
-            attempt = "<p>" + _TAG.sub(" ", text).replace("<", " ")
-        parser = lxml_html.HTMLParser(huge_tree=True, encoding="utf-8", remove_comments=True, remove_pis=True)
-        try:
-            root = lxml_html.document_fromstring(
-                attempt.encode("utf-8", "replace").replace(b"\0", b""), parser=parser
-            )
-        except (etree.ParserError, etree.XMLSyntaxError):
-            return None
-        if not any("depth" in str(entry.message) for entry in list(parser.error_log)[-1:]):
-            return root
+    """The tree, or None for a page of nothing."""
+    root, too_deep = _tree(text)
+    # What is nested deeper than the parser goes loses its wrappers, and in the end all its tags, but no words.
+    if too_deep:
+        root, too_deep = _tree(_WRAPPERS.sub("\n<br>", text))
+    if too_deep:
+        root, _ = _tree("<p>" + _TAG.sub(" ", text).replace("<", " "))
     return root
+
+
+def _tree(text: str) -> tuple[etree._Element | None, bool]:
+    parser = etree.HTMLParser(huge_tree=True, encoding="utf-8", remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace").replace(b"\0", b""), parser)
+    except etree.XMLSyntaxError:
+        return None, False
+    return root, any("depth" in str(entry.message) for entry in list(parser.error_log)[-1:])
 
 
 def _title(root: etree._Element) -> str:
@@ -65,24 +65,17 @@ def _title(root: etree._Element) -> str:
 
 def _drop_invisible(root: etree._Element) -> None:
     """Removes what a reader does not see, so that hidden words cannot speak to the model."""
-    doomed = [
-        element
-        for element in root.iter()
-        if isinstance(element.tag, str)
-        and (
-            element.tag in ("script", "style", "template", "noscript")
+    for element in root.xpath(
+        "//script | //style | //template | //noscript | //*[@hidden or @style or @aria-hidden='true']"
+    ):
+        tag = element.tag
+        unseen = (
+            tag in ("script", "style", "template", "noscript")
             or element.get("hidden") is not None
-            or (
-                element.get("aria-hidden") == "true"
-                and element.tag != "img"
-                and element.find(".//math") is None
-            )
+            or (element.get("aria-hidden") == "true" and tag != "img")
             or _INVISIBLE.search(element.get("style") or "")
         )
-        and element.tag not in ("html", "body", "math")
-    ]
-    for element in doomed:
-        if element.tag != "noscript" and element.find(".//math") is not None:
-            continue
-        if element.getparent() is not None:
-            element.drop_tree()
+        # The source of a formula stands in a hidden element beside its picture.
+        formula = tag == "math" or (tag != "noscript" and element.find(".//math") is not None)
+        if unseen and not formula and tag not in ("html", "body"):
+            remove(element)
