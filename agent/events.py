@@ -8,7 +8,6 @@ are what the store writes and reads.
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from functools import cache
 from typing import get_args
 
 from pydantic import TypeAdapter
@@ -85,6 +84,13 @@ class ReasoningWritten:
 
     step: int
     text: str
+
+
+@dataclass(frozen=True)
+class ReplyRestarted:
+    """Thought and code of this step so far turned out to be reasoning; the reply begins anew."""
+
+    step: int
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,7 @@ Event = (
     | Notice
     | StepStarted
     | ReasoningWritten
+    | ReplyRestarted
     | ThoughtWritten
     | CodeWritten
     | CodeRun
@@ -188,12 +195,7 @@ Event = (
     | RunEnded
 )
 
-_KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
-
-
-@cache
-def _adapter(kind: type[Event]) -> TypeAdapter[Event]:
-    return TypeAdapter(kind)
+_ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.__name__: TypeAdapter(kind) for kind in get_args(Event)}
 
 
 def to_json(event: Event) -> str:
@@ -204,7 +206,7 @@ def to_json(event: Event) -> str:
 def from_json(text: str) -> Event:
     """The event that `to_json` wrote; ValueError when it is none."""
     data = json.loads(text)
-    kind = _KINDS.get(data.pop("kind", ""))
-    if kind is None:
+    adapter = _ADAPTERS.get(data.pop("kind", ""))
+    if adapter is None:
         raise ValueError("this JSON is no event of a run")
-    return _adapter(kind).validate_python(data)
+    return adapter.validate_python(data)

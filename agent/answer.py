@@ -1,0 +1,246 @@
+"""The answer, its sources, and the check that each quote stands in its page.
+
+A quote is looked for in the whole text of the page, with white space, case and
+typographic marks folded. A source without a quote is given the sentence in
+which the answer's own words stand, if there is one.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from smolagents import Tool
+
+from agent.events import Source
+from tools.errors import BadArguments, ToolError
+from tools.find import FoldedText
+from tools.page import Document, plain_text
+
+VERIFIED, LOCATED, UNVERIFIED = "verified", "located", "unverified"
+
+_MOST_SOURCES = 8
+_MOST_SEARCHED = 12
+_LONGEST_QUOTE = 600
+_SENTENCE_CHARS = 300
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
+_HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_EMPTY_WORDS = frozenset("yes no none true false the a an of in".split())
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the agent answered, with its sources as the check left them."""
+
+    text: str
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A source as the agent named it; `quote` may be empty."""
+
+    url: str
+    quote: str
+
+
+class FinalAnswer(Tool):  # type: ignore[misc]
+    """Ends the run with an answer. A quote that does not stand in its page is sent back once."""
+
+    name = "final_answer"
+    description = (
+        "Ends the work with the answer. sources: list of (url, words copied exactly from that page);"
+        " each quote is looked up."
+    )
+    inputs = {  # noqa: RUF012
+        "answer": {"type": "any", "description": "the answer, short and direct"},
+        "sources": {"type": "any", "description": "list of (url, quote)", "nullable": True},
+    }
+    output_type = "any"
+
+    def __init__(
+        self,
+        read: Callable[[str], Document],
+        seen: Callable[[], Sequence[str]],
+        question: str,
+        *,
+        insist: bool,
+    ) -> None:
+        """`read`: the document at an address. `seen`: addresses that this run read or was shown, newest last.
+
+        `insist`: whether a wrong quote is sent back to the model once.
+        """
+        super().__init__()
+        self.code = ""
+        self._read = read
+        self._seen = seen
+        self._question = question
+        self._insist = insist
+
+    def forward(self, answer: Any, sources: Any = None) -> Answer:
+        text = as_text(answer)
+        if not text:
+            raise BadArguments("The answer is empty: call final_answer(answer, sources=[...]) with a text.")
+        named = named_sources(sources)
+        checked = [self._check(source, text) for source in named]
+        wrong = [source for source in checked if source.status == UNVERIFIED and source.quote]
+        if wrong and self._insist:
+            self._insist = False
+            raise ToolError(
+                f"{wrong[0].quote[:120]!r} does not stand in {wrong[0].url}: copy the words exactly from"
+                " that page, or name another source, and call final_answer again."
+            )
+        if not any(source.status in (VERIFIED, LOCATED) for source in checked):
+            checked += self._located_elsewhere(text, {source.url for source in checked})
+        return Answer(text, tuple(checked[:_MOST_SOURCES]))
+
+    def without_insisting(self, answer: str) -> Answer:
+        """The answer with the sources that can be found for it, whatever their check says."""
+        self._insist = False
+        checked: Answer = self.forward(answer)
+        return checked
+
+    def summary(self, result: Answer) -> str:
+        """One line for the visitor."""
+        found = sum(source.status != UNVERIFIED for source in result.sources)
+        return f"{found} of {len(result.sources)} sources checked" if result.sources else "no source"
+
+    def _check(self, source: Named, answer: str) -> Source:
+        try:
+            document = self._read(source.url)
+        except ToolError as error:
+            return Source(source.url, source.url, source.quote, UNVERIFIED, str(error))
+        text = plain_text(document.markdown)
+        quote, status, place = source.quote, VERIFIED, _place(text, source.quote) if source.quote else ""
+        if not quote:
+            quote, _ = supporting_sentence(text, self._wanted(answer), self._question)
+            status, place = LOCATED, _place(text, quote) if quote else ""
+        if not place:
+            status = UNVERIFIED
+            place = "these words do not stand in the page" if source.quote else "read, but not quoted"
+        return Source(document.url, document.title or document.url, quote, status, place)
+
+    def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
+        """The page of this run that holds the answer's words best, for an answer without a good source."""
+        best, best_score = "", 0
+        for url in [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]:
+            try:
+                text = plain_text(self._read(url).markdown)
+            except ToolError:
+                continue  # a page that cannot be read again is no source
+            _, score = supporting_sentence(text, self._wanted(answer), self._question)
+            if score > best_score:
+                best, best_score = url, score
+        return [self._check(Named(best, ""), answer)] if best else []
+
+    def _wanted(self, answer: str) -> list[str]:
+        return [answer, *literals(self.code)]
+
+
+def as_text(value: Any) -> str:
+    """The answer as text: a whole number without its .0, a list as lines, None as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, list | tuple | set):
+        return "\n".join(as_text(item) for item in value).strip()
+    return str(value).strip()
+
+
+def named_sources(value: Any) -> list[Named]:
+    """The sources in whatever shape a model gives them; what carries no address is left out."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        value = [value] if _field(value, "url") else list(value.items())
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        value = [value]
+    items = list(value)
+    if len(items) == 2 and all(isinstance(item, str) for item in items) and "://" not in items[1]:
+        items = [tuple(items)]
+    named = [source for item in items if (source := _named(item))]
+    return list(dict.fromkeys(named))[:_MOST_SOURCES]
+
+
+def _named(item: Any) -> Named | None:
+    url, quote = item, ""
+    if isinstance(item, list | tuple) and item:
+        url, quote = item[0], item[1] if len(item) > 1 else ""
+    elif not isinstance(item, str):
+        url, quote = _field(item, "url"), _field(item, "quote") or ""
+    url = url if isinstance(url, str) else _field(url, "url")
+    if not isinstance(url, str) or not url.strip():
+        return None
+    return Named(url.strip(), str(quote or "").strip()[:_LONGEST_QUOTE])
+
+
+def _field(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def literals(code: str) -> list[str]:
+    """Numbers and short texts written into the code: what a computed answer was computed from."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return []
+    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    found = [
+        str(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool) and len(str(v)) > 2
+    ]
+    return found + [v for v in values if isinstance(v, str) and 2 < len(v) < 80 and "://" not in v]
+
+
+def supporting_sentence(text: str, wanted: Sequence[str], question: str) -> tuple[str, int]:
+    """The sentence that holds one of the `wanted` words and most of the question's, and how many; ("", 0) if none."""
+    asked = {word for word in _words(question) if len(word) > 2}
+    best, best_score = "", 0
+    for start, end in _places(text, wanted):
+        sentence = _sentence(text, start, end)
+        score = 1 + len(asked & set(_words(sentence)))
+        if score > best_score:
+            best, best_score = sentence, score
+    return best, best_score
+
+
+def _places(text: str, wanted: Sequence[str]) -> list[tuple[int, int]]:
+    folded = FoldedText(text)
+    for words in wanted:
+        if words.casefold() in _EMPTY_WORDS:
+            continue
+        whole = [(a, b) for a, b in folded.find_all(words.replace("*", " ")) if _stands_alone(text, a, b)]
+        if whole:
+            return whole
+    return []
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or after.isalnum())
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    breaks = [0, *(m.end() for m in _SENTENCE_END.finditer(text)), len(text)]
+    first = max(b for b in breaks if b <= start)
+    last = min(b for b in breaks if b >= end)
+    first, last = max(first, start - _SENTENCE_CHARS // 2), min(last, end + _SENTENCE_CHARS // 2)
+    return text[first:last].strip()
+
+
+def _place(text: str, quote: str) -> str:
+    """Where the quote stands: the heading above it, or how far down; empty when it does not stand there."""
+    found = FoldedText(text).find_all(quote.replace("*", " "))
+    if not found:
+        return ""
+    start = found[0][0]
+    headings = [m[1].strip() for m in _HEADING.finditer(text, 0, start)]
+    if len(headings) > 1:
+        return f"under “{headings[-1][:80]}”"
+    return f"{round(100 * start / max(1, len(text)))} % down the page"
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

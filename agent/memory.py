@@ -1,0 +1,83 @@
+"""Which messages the model is sent: the prompt, the question, and as much of the work as fits.
+
+Old outputs are shortened first, the newest two last; thoughts and code stay.
+Once something is shortened it stays so, and enough goes at once, so that the
+server's cached prefix breaks rarely.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from smolagents import ChatMessage
+from smolagents.models import MessageRole
+
+from agent.profile import Profile
+
+# A guess that holds for English, code and most tokenizers; `observed` corrects it.
+_CHARS_PER_TOKEN = 3.6
+_FREED = 0.7
+
+
+@dataclass
+class Turn:
+    """One step as the model sees it again: what it wrote, and the answer it got."""
+
+    reply: str
+    output: str
+    shortened: bool = False
+
+
+@dataclass
+class Memory:
+    """The conversation of one run. `budget`: tokens a prompt may have, None without a limit."""
+
+    profile: Profile
+    system: str
+    task: str
+    budget: int | None = None
+    turns: list[Turn] = field(default_factory=list)
+    _ratio: float = _CHARS_PER_TOKEN
+
+    def add(self, reply: str, output: str) -> None:
+        self.turns.append(Turn(reply, output))
+
+    def messages(self) -> list[ChatMessage]:
+        """What to send now, oldest first, within the budget as far as shortening can reach it."""
+        if self.budget is not None and self.tokens() > self.budget:
+            self.compact(self.budget)
+        return self._messages()
+
+    def compact(self, budget: int) -> bool:
+        """Shorten old outputs until about 70 % of `budget` is used; whether anything could be shortened."""
+        changed = False
+        for turn in self.turns[:-1]:
+            if self.tokens() <= budget * _FREED:
+                break
+            if not turn.shortened and len(turn.output) > len(self.profile.shortened) + 200:
+                turn.output = _shortened(turn.output, self.profile.shortened)
+                turn.shortened = changed = True
+        return changed
+
+    def observed(self, prompt_tokens: int) -> None:
+        """Learn how many characters a token has from a prompt that the server has counted."""
+        if prompt_tokens > 0:
+            self._ratio = max(1.0, self._size() / prompt_tokens)
+
+    def tokens(self) -> int:
+        """An estimate of the prompt's tokens."""
+        return int(self._size() / self._ratio)
+
+    def _size(self) -> int:
+        return sum(len(str(message.content)) for message in self._messages())
+
+    def _messages(self) -> list[ChatMessage]:
+        example = [(role, text) for turn in self.profile.example for role, text in turn.items()]
+        work = [entry for turn in self.turns for entry in (("assistant", turn.reply), ("user", turn.output))]
+        talk: Sequence[tuple[str, str]] = [("system", self.system), *example, ("user", self.task), *work]
+        return [ChatMessage(role=MessageRole(role), content=text) for role, text in talk if text]
+
+
+def _shortened(output: str, note: str) -> str:
+    """The first lines and the last paragraph, which asks for the next step."""
+    head, last = output[:150], output[-150:]
+    return f"{head.rsplit(chr(10), 1)[0]}\n{note}\n{last.split(chr(10), 1)[-1]}"

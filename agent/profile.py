@@ -1,0 +1,73 @@
+"""Prompt profiles: all the words that the agent says to the model, one YAML file a profile."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from jinja2 import Environment, StrictUndefined
+from pydantic import BaseModel, ConfigDict
+from smolagents import Tool
+
+_FOLDER = Path(__file__).parent / "prompts"
+_jinja = Environment(undefined=StrictUndefined, keep_trailing_newline=False, autoescape=False)  # noqa: S701 # plain text for a model
+
+# Below this context, or up to this many parameters, a model does better with the short prompt.
+_SMALL_CONTEXT = 12_000
+_SMALL_BILLIONS = 4.0
+
+
+class Profile(BaseModel):
+    """One profile; texts are Jinja templates. Numbers are characters, results and tokens.
+
+    calls: the functions shown in the prompt as [call, note]; empty means that
+    every tool is shown with its own signature and description. quotes: whether
+    the model is asked for verbatim quotes, and gets one chance to correct one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    results: int
+    viewport_chars: int
+    observation_chars: int
+    reply_tokens: int
+    quotes: bool
+    system: str
+    calls: dict[str, tuple[str, str]]
+    example: list[dict[Literal["user", "assistant"], str]]
+    task: str
+    observation: str
+    no_code: str
+    repeated: str
+    truncated: str
+    shortened: str
+
+    def system_text(self, tools: Mapping[str, Tool]) -> str:
+        """The system prompt with the functions that are there."""
+        known = {name: call for name, call in self.calls.items() if name in tools}
+        shown = known or {name: (_signature(tool), str(tool.description)) for name, tool in tools.items()}
+        return self.render(self.system, tools=[{"call": call, "note": note} for call, note in shown.values()])
+
+    @staticmethod
+    def render(template: str, **values: Any) -> str:
+        """The text with its values filled in; a missing value is an error, not a blank."""
+        return _jinja.from_string(template).render(**values).strip()
+
+
+def load_profile(name: str) -> Profile:
+    """The profile `compact` or `full`."""
+    return Profile.model_validate(yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+def profile_for(wanted: str, context_tokens: int | None, billions: float | None) -> str:
+    """The profile's name: `wanted` unless it is "auto", which picks compact for a small context or model."""
+    if wanted != "auto":
+        return wanted
+    small = (context_tokens or _SMALL_CONTEXT) < _SMALL_CONTEXT
+    small = small or (billions is not None and billions <= _SMALL_BILLIONS)
+    return "compact" if small else "full"
+
+
+def _signature(tool: Tool) -> str:
+    inputs: Iterable[tuple[str, dict[str, Any]]] = tool.inputs.items()
+    return f"{tool.name}({', '.join(name + '=None' * bool(spec.get('nullable')) for name, spec in inputs)})"

@@ -1,0 +1,175 @@
+"""One question: a worker thread that writes an append-only event log, and a way to stop it."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from agent.answer import Answer
+from agent.errors import ResearchError, Stopped
+from agent.events import (
+    CodeWritten,
+    Event,
+    Notice,
+    Outcome,
+    OutputPrinted,
+    ReasoningWritten,
+    RunEnded,
+    RunStarted,
+    Source,
+    ThoughtWritten,
+    Usage,
+)
+from agent.model.endpoint import EndpointModel
+from agent.research import Conclusion, ResearchAgent
+from agent.store import Store
+from tools.errors import ToolFatal
+
+log = logging.getLogger(__name__)
+
+_FLUSH_SECONDS = 0.1
+_Text = ReasoningWritten | ThoughtWritten | CodeWritten | OutputPrinted
+
+
+class EventWriter:
+    """Writes a run's events; pieces of text that follow each other quickly become one event."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._held: _Text | None = None
+        self._held_since = 0.0
+
+    def __call__(self, event: Event) -> None:
+        with self._lock:
+            held = self._held
+            if isinstance(event, _Text):
+                if held is not None and type(held) is type(event) and held.step == event.step:
+                    event = replace(event, text=held.text + event.text)
+                else:
+                    self._write_held()
+                    # The first piece is shown at once, what follows it in rhythm.
+                    self._held_since = time.monotonic() - _FLUSH_SECONDS if held is None else time.monotonic()
+                self._held = event
+                if time.monotonic() - self._held_since >= _FLUSH_SECONDS:
+                    self._write_held()
+                return
+            self._write_held()
+            self._store.append(self._run_id, event)
+
+    def _write_held(self) -> None:
+        if self._held is not None:
+            self._store.append(self._run_id, self._held)
+            self._held, self._held_since = None, time.monotonic()
+
+
+class Run:
+    """One question on its way. `start` returns at once; the log in the store tells the rest."""
+
+    def __init__(
+        self,
+        run_id: str,
+        store: Store,
+        started: RunStarted,
+        make_agent: Callable[[Callable[[Event], None]], ResearchAgent],
+        *,
+        cancel: threading.Event,
+        seconds: float,
+        sources_so_far: Callable[[], Sequence[Source]],
+        on_end: Callable[[RunEnded], None] = lambda end: None,
+    ) -> None:
+        """`make_agent` builds the agent in the worker thread, given where to tell its events.
+
+        `cancel` reaches the model, the tools and the box. `seconds`: the run's
+        limit. `sources_so_far`: what was read, for an ending without an answer.
+        """
+        self.id = run_id
+        self._store = store
+        self._started = started
+        self._make_agent = make_agent
+        self._cancel = cancel
+        self._seconds = seconds
+        self._sources_so_far = sources_so_far
+        self._on_end = on_end
+        self._out_of_time = False
+        self._writer = EventWriter(store, run_id)
+        self._thread = threading.Thread(target=self._work, name=f"run {run_id[:6]}", daemon=True)
+        self._done = threading.Event()
+
+    def start(self) -> None:
+        """Open the log and begin to work."""
+        self._store.create_run(self.id, self._started.question)
+        self._writer(self._started)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the run to end; its log says so within about 0.2 s."""
+        self._cancel.set()
+
+    @property
+    def ended(self) -> bool:
+        return self._done.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether the run has ended after at most `timeout` seconds."""
+        return self._done.wait(timeout)
+
+    def _work(self) -> None:
+        began = time.monotonic()
+        timer = threading.Timer(self._seconds, self._time_is_up)
+        timer.daemon = True
+        timer.start()
+        agent: ResearchAgent | None = None
+        try:
+            agent = self._make_agent(self._writer)
+            model: EndpointModel = agent.model
+            model.on_wait = lambda sentence: self._writer(Notice(sentence))
+            agent.run(self._started.question)
+            conclusion = agent.conclusion or Conclusion(
+                Outcome.FAILED, Answer("", ()), "The work ended early."
+            )
+        except Stopped:
+            conclusion = self._stopped(agent)
+        except (ResearchError, ToolFatal) as error:
+            conclusion = self._found(agent, Outcome.FAILED, str(error))
+        except Exception:
+            log.exception("run %s failed", self.id)
+            reason = "Something in the app failed while it worked on this question; ask again."
+            conclusion = self._found(agent, Outcome.FAILED, reason)
+        finally:
+            timer.cancel()
+        end = RunEnded(
+            outcome=conclusion.outcome,
+            answer=conclusion.answer.text,
+            sources=conclusion.answer.sources,
+            reason=conclusion.reason,
+            seconds=time.monotonic() - began,
+            usage=agent.model.usage if agent else Usage(),
+            steps=agent.step_number if agent else 0,
+        )
+        self._close(end)
+
+    def _close(self, end: RunEnded) -> None:
+        try:
+            self._on_end(end)
+            self._writer(end)
+        except Exception:
+            log.exception("the ending of run %s could not be written", self.id)
+        finally:
+            self._done.set()
+
+    def _time_is_up(self) -> None:
+        self._out_of_time = True
+        self._cancel.set()
+
+    def _stopped(self, agent: ResearchAgent | None) -> Conclusion:
+        if self._out_of_time:
+            return self._found(agent, Outcome.PARTIAL, f"The run used its {self._seconds:g} seconds.")
+        return self._found(agent, Outcome.STOPPED, "")
+
+    def _found(self, agent: ResearchAgent | None, outcome: Outcome, reason: str) -> Conclusion:
+        """An ending without an answer, with the last thought and what was read."""
+        thought = agent.last_thought if agent else ""
+        return Conclusion(outcome, Answer(thought, tuple(self._sources_so_far())), reason)

@@ -1,0 +1,184 @@
+"""What all sessions share: the model, the search, the boxes and the store; built once from the settings."""
+
+import logging
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from smolagents import ChatMessage
+from smolagents.models import MessageRole
+
+from agent.errors import ModelError
+from agent.memory import Memory
+from agent.model.capabilities import Capabilities, read_capabilities
+from agent.model.embedded import EmbeddedServer, fetch_model
+from agent.model.endpoint import EndpointModel
+from agent.profile import Profile, load_profile, profile_for
+from agent.sandbox.limits import Limits
+from agent.sandbox.pool import BoxPool
+from agent.sandbox.probe import Level, choose_level
+from agent.settings import ROUTER_URL, Settings
+from agent.store import Store
+from tools.fetch import Fetcher
+from tools.search.chain import SearchChain
+from tools.search.library import Library
+from tools.search.results import SearchProvider
+from tools.search.web import WebSearch
+from tools.search.wikipedia import WikipediaSearch
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int, str], None]
+
+_ROUTER_MODEL = "Qwen/Qwen2.5-Coder-32B-Instruct"
+_BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
+_DEFAULT_CONTEXT = 8192
+
+
+@dataclass(frozen=True)
+class Status:
+    """What is in force now, in short words for the page; `notices` are sentences about what is limited."""
+
+    model: str
+    search: str
+    sandbox: str
+    notices: list[str] = field(default_factory=list)
+
+
+class Endpoint:
+    """The model server in use. It may be down at the start and come back: it is asked again when needed."""
+
+    def __init__(
+        self, url: str, token: str | None, model_id: str | None, embedded: EmbeddedServer | None
+    ) -> None:
+        self.url = url
+        self.token = token
+        self.embedded = embedded
+        self._model_id = model_id
+        self._lock = threading.Lock()
+        self._capabilities: Capabilities | None = None
+        self.problem = ""
+
+    def capabilities(self, timeout: float = 10) -> Capabilities:
+        """What the server is and allows, asked once it answers. Raises ModelError."""
+        with self._lock:
+            if self._capabilities is None:
+                try:
+                    self._capabilities = read_capabilities(self.url, self.token, self._model_id, timeout)
+                    self.problem = ""
+                except ModelError as error:
+                    self.problem = str(error)
+                    raise
+            return self._capabilities
+
+    @property
+    def name(self) -> str:
+        known = self._capabilities
+        return known.name if known else (self._model_id or "not reached yet")
+
+
+class Services:
+    """Built by `build_services`; closed when the app ends."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        endpoint: Endpoint,
+        store: Store,
+        library: Library,
+        search: SearchChain,
+        pool: BoxPool,
+        limits: Limits,
+    ) -> None:
+        self.settings = settings
+        self.endpoint = endpoint
+        self.store = store
+        self.library = library
+        self.search = search
+        self.pool = pool
+        self.limits = limits
+
+    def model(self) -> tuple[EndpointModel, Profile, int | None]:
+        """A model for one run, the profile that suits it, and the longest prompt. Raises ModelError."""
+        capabilities = self.endpoint.capabilities()
+        wanted, context = self.settings.prompt_profile, capabilities.context_tokens
+        profile = load_profile(profile_for(wanted, context, _billions(capabilities.name)))
+        reply = min(self.settings.max_reply_tokens, profile.reply_tokens)
+        model = EndpointModel(self.endpoint.url, capabilities, token=self.endpoint.token, max_tokens=reply)
+        return model, profile, capabilities.prompt_tokens(reply) or _DEFAULT_CONTEXT - reply
+
+    def warm(self, system: str, profile: Profile) -> None:
+        """Let the embedded model read the prompt that every run begins with, so that its cache holds it."""
+        model, _, _ = self.model()
+        messages = Memory(profile, system, "").messages() + [
+            ChatMessage(role=MessageRole.USER, content="Question:")
+        ]
+        model.generate(messages, max_tokens=1)
+
+    def status(self) -> Status:
+        notices = []
+        if self.endpoint.embedded is not None:
+            notices.append(
+                "A small model on this machine, good for trying the app. Set TGI_URL for real research."
+            )
+        if self.endpoint.problem:
+            notices.append(self.endpoint.problem)
+        search = self.search.status()
+        if "does not answer" in search:
+            notices.append("The web does not answer from here, so only the library is searched.")
+        if self.pool.level.number == 0:
+            notices.append(self.pool.level.reason)
+        return Status(self.endpoint.name, search, str(self.pool.level), notices)
+
+    def close(self) -> None:
+        self.pool.close()
+        if self.endpoint.embedded is not None:
+            self.endpoint.embedded.close()
+        self.library.close()
+        self.store.close()
+
+
+def build_services(settings: Settings, progress: Progress = lambda done, total, source: None) -> Services:
+    """Everything that a session needs, ready to use.
+
+    The embedded model is fetched first if it is the one to use; `progress` is
+    told (bytes done, bytes in all, from where). Raises ModelFileError and
+    SandboxError; an endpoint that is down is no error yet.
+    """
+    level = choose_level(
+        None if settings.sandbox == "auto" else int(settings.sandbox), fail_closed=bool(settings.space_id)
+    )
+    store = Store(settings.data_dir / "research.sqlite")
+    store.end_orphans("The app was ended while this run was going on; ask again.")
+    library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
+    fetcher = Fetcher(allow_local=settings.allow_local_web)
+    providers: list[SearchProvider] = [library, WebSearch(), WikipediaSearch(fetcher)]
+    search = SearchChain(providers, mode=settings.search, reachable=fetcher.reachable)
+    search.probe()
+    limits = Limits(step_seconds=settings.step_seconds, memory_bytes=settings.box_memory_mb << 20)
+    endpoint = _endpoint(settings, progress)
+    try:
+        endpoint.capabilities(timeout=5)
+    except ModelError as error:
+        log.warning("the model endpoint cannot be used yet: %s", error)
+    return Services(settings, endpoint, store, library, search, BoxPool(level), limits)
+
+
+def _endpoint(settings: Settings, progress: Progress) -> Endpoint:
+    tgi_token = settings.tgi_token.get_secret_value() if settings.tgi_token else None
+    hf_token = settings.hf_token.get_secret_value() if settings.hf_token else None
+    model_id = settings.model_id or None
+    if settings.tgi_url:
+        return Endpoint(settings.tgi_url, tgi_token or hf_token, model_id, None)
+    if hf_token:
+        return Endpoint(ROUTER_URL, hf_token, model_id or _ROUTER_MODEL, None)
+    gguf = fetch_model(settings.cache_dir, settings.embedded_gguf, progress)
+    server = EmbeddedServer(gguf, context_tokens=settings.embedded_context)
+    return Endpoint(server.start(), None, None, server)
+
+
+def _billions(name: str) -> float | None:
+    """Parameters in billions, when the model's name tells: "Qwen2.5-Coder-1.5B-Instruct" -> 1.5."""
+    found = _BILLIONS.findall(name)
+    return float(found[-1]) if found else None

@@ -1,0 +1,232 @@
+"""One visitor's box, browser and files; and the registry that caps and expires them."""
+
+import logging
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from agent.answer import UNVERIFIED, FinalAnswer
+from agent.errors import BadQuestion, BadUpload, TooManyRuns
+from agent.events import Event, Outcome, RunEnded, RunStarted, Source
+from agent.research import Earlier, ResearchAgent
+from agent.run import Run
+from agent.sandbox.executor import SandboxExecutor
+from agent.services import Services
+from tools.browser import TextBrowser
+from tools.errors import ToolFatal
+from tools.fetch import Fetcher
+from tools.toolbox import toolbox
+
+log = logging.getLogger(__name__)
+
+_EARLIER = 2
+_EARLIER_CHARS = 500
+
+
+class Session:
+    """One visitor. Nothing here is shared with another."""
+
+    def __init__(
+        self, services: Services, on_close: Callable[["Session"], None] = lambda session: None
+    ) -> None:
+        settings = services.settings
+        self.id = secrets.token_urlsafe(16)
+        self.last_used = time.monotonic()
+        self._services = services
+        self._on_close = on_close
+        self._files_dir = settings.data_dir / "sessions" / self.id
+        self._files_dir.mkdir(parents=True)
+        self._fetcher = Fetcher(allow_local=settings.allow_local_web, cache=services.store.page_cache())
+        self._executor = SandboxExecutor(
+            services.limits, pool=services.pool, files_dir=self._files_dir, fatal=(ToolFatal,)
+        )
+        self._lock = threading.Lock()
+        self._run: Run | None = None
+        self._conversation: list[Earlier] = []
+        self._leaving = False
+
+    @property
+    def busy(self) -> bool:
+        return self._run is not None and not self._run.ended
+
+    def ask(self, question: str, files: Sequence[Path] = ()) -> Run:
+        """Begin to research; returns at once. Raises BadQuestion, BadUpload or TooManyRuns."""
+        question = question.strip()
+        limit = self._services.settings.max_question_chars
+        if not question:
+            raise BadQuestion("The question is empty: write what you want to know.")
+        if len(question) > limit:
+            raise BadQuestion(
+                f"The question has {len(question):,} characters and the limit is {limit:,}:"
+                " shorten it, or attach the long text as a file."
+            )
+        names = [self._take_file(path) for path in files]
+        with self._lock:
+            if self.busy:
+                raise TooManyRuns(
+                    "A run is still going on here: wait for its answer or stop it, then ask again."
+                )
+            self.last_used = time.monotonic()
+            self._run = run = self._new_run(question, names)
+        run.start()
+        return run
+
+    def close(self) -> None:
+        """Free the box and the files, once a run that is going on has ended."""
+        with self._lock:
+            if self.busy:
+                self._leaving = True
+                return
+        self._free()
+
+    def _free(self) -> None:
+        self._executor.cleanup()
+        shutil.rmtree(self._files_dir, ignore_errors=True)
+        self._on_close(self)
+
+    def _new_run(self, question: str, names: Sequence[str]) -> Run:
+        services, run_id, cancel = self._services, secrets.token_urlsafe(16), threading.Event()
+        status = services.status()
+        started = RunStarted(
+            question, status.model, status.search, status.sandbox, tuple(names), services.settings.max_steps
+        )
+
+        def make_agent(emit: Callable[[Event], None]) -> ResearchAgent:
+            return self._agent(run_id, question, cancel, emit)
+
+        return Run(
+            run_id,
+            services.store,
+            started,
+            make_agent,
+            cancel=cancel,
+            seconds=services.settings.run_seconds,
+            sources_so_far=lambda: self._read_so_far(run_id),
+            on_end=lambda end: self._ended(question, end),
+        )
+
+    def _agent(
+        self, run_id: str, question: str, cancel: threading.Event, emit: Callable[[Event], None]
+    ) -> ResearchAgent:
+        services, store = self._services, self._services.store
+        model, profile, prompt_tokens = services.model()
+        ledger = store.ledger(run_id)
+        self._fetcher.ledger, self._fetcher.cancel = ledger, cancel
+        browser = TextBrowser(
+            self._fetcher,
+            services.library,
+            ledger,
+            profile.viewport_chars,
+            self._files_dir,
+            show_targets=not profile.example,
+        )
+        self._executor.cancel = model.cancel = cancel
+
+        def seen() -> list[str]:
+            listed = [result.url for result in store.listed(run_id) if result.url.startswith("library://")]
+            return listed + [snapshot.url for snapshot in store.snapshots(run_id)]
+
+        final = FinalAnswer(browser.open, seen, question, insist=profile.quotes)
+        return ResearchAgent(
+            [*toolbox(services.search, browser, profile.results), final],
+            model,
+            self._executor,
+            profile,
+            emit=emit,
+            max_steps=services.settings.max_steps,
+            prompt_tokens=prompt_tokens,
+            conversation=self._conversation[-_EARLIER:],
+            files=browser.attachments(),
+        )
+
+    def _read_so_far(self, run_id: str) -> list[Source]:
+        snapshots = self._services.store.snapshots(run_id)
+        return [Source(s.url, s.title or s.url, "", UNVERIFIED, "read, but not quoted") for s in snapshots]
+
+    def _ended(self, question: str, end: RunEnded) -> None:
+        self.last_used = time.monotonic()
+        if end.outcome in (Outcome.ANSWERED, Outcome.PARTIAL) and end.answer:
+            self._conversation.append(Earlier(question[:_EARLIER_CHARS], end.answer[:_EARLIER_CHARS]))
+        with self._lock:
+            self._run = None
+            leaving = self._leaving
+        if leaving:
+            self._free()
+
+    def _take_file(self, path: Path) -> str:
+        limit = self._services.settings.max_file_mb
+        try:
+            size = path.stat().st_size
+            head = path.open("rb").read(1024)
+        except OSError as error:
+            raise BadUpload(
+                f"The file {path.name} cannot be read ({error.strerror}): attach it again."
+            ) from error
+        if size == 0:
+            raise BadUpload(f"The file {path.name} is empty: attach one with content.")
+        if size > limit << 20:
+            raise BadUpload(
+                f"The file {path.name} has {size >> 20} MB and the limit is {limit} MB: attach a part of it."
+            )
+        if path.suffix.lower() == ".pdf" and b"%PDF-" not in head:
+            raise BadUpload(f"The file {path.name} is called a PDF but is none: attach the real one.")
+        shutil.copyfile(path, self._files_dir / path.name)
+        return path.name
+
+
+class SessionRegistry:
+    """All sessions of the app: at most so many, and none that idles for long."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._lock = threading.Lock()
+        self._sessions: dict[str, Session] = {}
+
+    def open(self) -> Session:
+        """A new session; the longest idle one makes room. TooManyRuns when all are at work."""
+        settings = self._services.settings
+        self._expire(settings.session_seconds)
+        with self._lock:
+            full = len(self._sessions) >= settings.max_sessions
+            idle = sorted((s for s in self._sessions.values() if not s.busy), key=lambda s: s.last_used)
+        if full and not idle:
+            raise TooManyRuns(
+                f"All {settings.max_sessions} places are at work: try again in a minute, or run your own copy."
+            )
+        if full:
+            idle[0].close()
+        session = Session(self._services, self._forget)
+        with self._lock:
+            self._sessions[session.id] = session
+        return session
+
+    def get(self, session_id: str) -> Session | None:
+        """The session, or None when it has expired or was never there."""
+        with self._lock:
+            return self._sessions.get(session_id)
+
+    def close(self, session_id: str) -> None:
+        """Let a session go; a run that is going on in it ends first."""
+        session = self.get(session_id)
+        if session is not None:
+            session.close()
+
+    def close_all(self) -> None:
+        with self._lock:
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            session.close()
+
+    def _expire(self, seconds: float) -> None:
+        oldest = time.monotonic() - seconds
+        with self._lock:
+            idle = [s for s in self._sessions.values() if not s.busy and s.last_used < oldest]
+        for session in idle:
+            session.close()
+
+    def _forget(self, session: Session) -> None:
+        with self._lock:
+            self._sessions.pop(session.id, None)

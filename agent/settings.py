@@ -1,0 +1,145 @@
+"""Every variable that the app understands, documented once, here.
+
+Values come from the real environment, then from `.env` in the project folder.
+Only `app.py` and the commands read this; the rooms below get plain values.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from platformdirs import user_cache_path, user_data_path
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from agent.errors import SettingsError
+
+PROJECT = Path(__file__).resolve().parent.parent
+ROUTER_URL = "https://router.huggingface.co/v1"
+
+
+def _http_url(value: str) -> str:
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("no http address")
+    return value.rstrip("/")
+
+
+def _existing_file(value: Path | None) -> Path | None:
+    if value is not None and not value.is_file():
+        raise ValueError("no such file")
+    return value
+
+
+def _existing_folder(value: Path) -> Path:
+    if not value.is_dir():
+        raise ValueError("no such folder")
+    return value
+
+
+def _var(default: Any, doc: str, accepts: str, **limits: Any) -> Any:
+    """One variable: its default, one line on what it is for, and what it accepts."""
+    return Field(default=default, description=doc, json_schema_extra={"accepts": accepts}, **limits)
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+ExistingFile = Annotated[Path | None, AfterValidator(_existing_file)]
+ExistingFolder = Annotated[Path, AfterValidator(_existing_folder)]
+
+
+class Settings(BaseSettings):
+    """The app's configuration. The variable of a field is its name in capitals."""
+
+    model_config = SettingsConfigDict(
+        env_file=PROJECT / ".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    tgi_url: HttpUrl = _var(
+        "", "Endpoint of the model: TGI or any OpenAI-compatible server", "an http(s) address"
+    )
+    tgi_token: SecretStr | None = _var(None, "Token for that endpoint", "a text")
+    hf_token: SecretStr | None = _var(
+        None, "Hugging Face token; without TGI_URL the Inference Providers router is used with it", "a text"
+    )
+    model_id: str = _var("", "Which model to ask for, where the endpoint serves several", "a model name")
+    embedded_gguf: ExistingFile = _var(
+        None, "The embedded model's file, if you have it already", "a path to a file"
+    )
+    embedded_context: int = _var(
+        8192, "Context of the embedded model, tokens", "2048 to 32768", ge=2048, le=32768
+    )
+    prompt_profile: Literal["auto", "compact", "full"] = _var(
+        "auto", "Which prompt the agent uses; auto takes compact for small models", "auto, compact or full"
+    )
+    max_steps: int = _var(12, "Steps a run may take", "1 to 100", ge=1, le=100)
+    max_reply_tokens: int = _var(
+        2048, "Tokens the model may write in one step", "128 to 32768", ge=128, le=32768
+    )
+    run_seconds: float = _var(900, "Seconds a run may take", "10 to 86400", ge=10, le=86400)
+    step_seconds: float = _var(
+        30, "Seconds the code of one step may compute, tool time excluded", "1 to 600", ge=1, le=600
+    )
+    box_memory_mb: int = _var(1024, "Memory of one box, MB", "256 to 65536", ge=256, le=65536)
+    sandbox: Literal["auto", "1", "2"] = _var(
+        "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1 or 2"
+    )
+    search: Literal["auto", "web", "library"] = _var(
+        "auto", "Where to search; auto takes the web if it answers, and the library", "auto, web or library"
+    )
+    library_dir: ExistingFolder = _var(
+        PROJECT / "library", "Folder of your own documents", "a path to a folder"
+    )
+    allow_local_web: bool = _var(False, "Let the browser open private addresses; for tests only", "0 or 1")
+    data_dir: Path = _var(user_data_path("open-deep-research"), "Where runs and pages are kept", "a path")
+    cache_dir: Path = _var(
+        user_cache_path("open-deep-research"), "Where the embedded model is kept", "a path"
+    )
+    max_sessions: int = _var(8, "Visitors served at once", "1 to 1000", ge=1, le=1000)
+    session_seconds: float = _var(1800, "Idle seconds after which a visitor's box is freed", "60 up", ge=60)
+    max_question_chars: int = _var(8000, "Longest question", "100 to 100000", ge=100, le=100000)
+    max_file_mb: int = _var(20, "Largest uploaded file, MB", "1 to 500", ge=1, le=500)
+    host: str = _var("127.0.0.1", "Address the page listens on", "an address of this machine")
+    port: int = _var(7860, "Port of the page", "1 to 65535", ge=1, le=65535)
+    space_id: str = _var("", "Set by Hugging Face on a Space; the sandbox then fails closed", "a text")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _var(
+        "INFO", "How much the log says", "DEBUG, INFO, WARNING or ERROR"
+    )
+
+
+def load_settings() -> Settings:
+    """The settings of this process; SettingsError names the first wrong variable and what it accepts."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).lower()
+        extra = Settings.model_fields[name].json_schema_extra
+        accepts = extra["accepts"] if isinstance(extra, dict) else ""
+        raise SettingsError(
+            f"{name.upper()} has a value that cannot be used ({first['msg'].removeprefix('Value error, ')}): "
+            f"it takes {accepts}; correct it or unset it."
+        ) from None
+
+
+def variables() -> list[tuple[str, str, str, str]]:
+    """Name, default, what it accepts and what it is for, a row for each variable; the README's table."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        extra = field.json_schema_extra
+        default = field.default
+        if isinstance(default, Path):
+            default = (
+                default.relative_to(PROJECT) if default.is_relative_to(PROJECT) else "the user's own folder"
+            )
+        shown = "" if default in (None, "") else str(int(default) if isinstance(default, bool) else default)
+        rows.append(
+            (
+                name.upper(),
+                shown,
+                str(extra["accepts"]) if isinstance(extra, dict) else "",
+                field.description or "",
+            )
+        )
+    return rows

@@ -1,0 +1,265 @@
+"""Runs, their events and the pages they read, in one SQLite file.
+
+The event log is append-only: a run writes, everybody else reads. Readers poll
+`last_seq`, which costs nothing, and then read what is new.
+"""
+
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from agent.events import Event, Outcome, RunEnded, StepEnded, Usage, from_json, to_json
+from tools.ledger import Attempt, CachedPage
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, question TEXT NOT NULL, process INTEGER NOT NULL, started REAL NOT NULL, ended REAL, outcome TEXT
+);
+CREATE TABLE IF NOT EXISTS events (
+    run_id TEXT NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id, seq)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS attempts (
+    run_id TEXT NOT NULL, time REAL NOT NULL, url TEXT NOT NULL, final_url TEXT NOT NULL, status INTEGER,
+    media_type TEXT NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, cached INTEGER NOT NULL, error TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS snapshots (
+    run_id TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text_sha256 TEXT NOT NULL, time REAL NOT NULL,
+    PRIMARY KEY (run_id, url)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS texts (sha256 TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS listed (
+    run_id TEXT NOT NULL, place INTEGER NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, snippet TEXT NOT NULL,
+    PRIMARY KEY (run_id, place)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS page_cache (
+    url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type TEXT NOT NULL, filename TEXT NOT NULL,
+    content BLOB NOT NULL, time REAL NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run as the store knows it; `ended` is None while it goes on. Times are Unix seconds."""
+
+    id: str
+    question: str
+    started: float
+    ended: float | None
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The whole text of one document as the agent read it. `time`: Unix seconds."""
+
+    url: str
+    title: str
+    text: str
+    time: float
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One search result that the agent was shown."""
+
+    url: str
+    title: str
+    snippet: str
+
+
+class Store:
+    """All that outlives a run. Safe to use from several threads."""
+
+    def __init__(self, path: Path, page_age: float = 24 * 3600) -> None:
+        """`page_age`: seconds for which a cached page is served again."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.page_age = page_age
+        self._lock = threading.RLock()
+        self._seqs: dict[str, int] = {}
+        self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.executescript(_SCHEMA)
+
+    @contextmanager
+    def _cursor(self) -> Iterator[sqlite3.Cursor]:
+        with self._lock:
+            cursor = self._db.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def create_run(self, run_id: str, question: str) -> None:
+        with self._cursor() as db:
+            db.execute(
+                "INSERT INTO runs (id, question, process, started) VALUES (?, ?, ?, ?)",
+                (run_id, question, os.getpid(), time.time()),
+            )
+            self._seqs[run_id] = 0
+
+    def append(self, run_id: str, event: Event) -> int:
+        """Write one event; its place in the log, counted from 1."""
+        with self._cursor() as db:
+            seq = self.last_seq(run_id) + 1
+            now = time.time()
+            db.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (run_id, seq, now, to_json(event)))
+            if isinstance(event, RunEnded):
+                db.execute(
+                    "UPDATE runs SET ended = ?, outcome = ? WHERE id = ?", (now, event.outcome, run_id)
+                )
+            self._seqs[run_id] = seq
+            return seq
+
+    def last_seq(self, run_id: str) -> int:
+        """The place of the newest event, 0 when there is none; from memory for runs of this process."""
+        seq = self._seqs.get(run_id)
+        if seq is None:
+            with self._cursor() as db:
+                row = db.execute("SELECT max(seq) FROM events WHERE run_id = ?", (run_id,)).fetchone()
+            seq = row[0] or 0
+        return seq
+
+    def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        """What was written after place `after`, oldest first."""
+        with self._cursor() as db:
+            rows = db.execute(
+                "SELECT seq, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after)
+            ).fetchall()
+        return [(seq, from_json(body)) for seq, body in rows]
+
+    def run(self, run_id: str) -> RunRecord | None:
+        with self._cursor() as db:
+            row = db.execute(
+                "SELECT id, question, started, ended, outcome FROM runs WHERE id = ?", (run_id,)
+            ).fetchone()
+        if row is None:
+            return None
+        return RunRecord(row[0], row[1], row[2], row[3], Outcome(row[4]) if row[4] else None)
+
+    def end_orphans(self, reason: str) -> int:
+        """Close the log of every run whose process is gone; how many there were. `reason`: one sentence."""
+        with self._cursor() as db:
+            rows = db.execute("SELECT id, process, started FROM runs WHERE ended IS NULL").fetchall()
+        orphans = [(run_id, started) for run_id, process, started in rows if not _lives(process)]
+        for run_id, started in orphans:
+            with self._cursor() as db:
+                last = db.execute("SELECT max(time) FROM events WHERE run_id = ?", (run_id,)).fetchone()[0]
+            steps = [event for _, event in self.events(run_id) if isinstance(event, StepEnded)]
+            usage = sum((step.usage for step in steps), Usage())
+            seconds = (last or started) - started
+            self.append(run_id, RunEnded(Outcome.FAILED, "", (), reason, seconds, usage, len(steps)))
+        return len(orphans)
+
+    def ledger(self, run_id: str) -> "RunLedger":
+        return RunLedger(self, run_id)
+
+    def page_cache(self) -> "SharedPageCache":
+        return SharedPageCache(self)
+
+    def attempts(self, run_id: str) -> list[Attempt]:
+        """Every address that the run tried, in order."""
+        with self._cursor() as db:
+            rows = db.execute(
+                "SELECT url, final_url, status, media_type, bytes, seconds, cached, error FROM attempts"
+                " WHERE run_id = ? ORDER BY time",
+                (run_id,),
+            ).fetchall()
+        return [Attempt(u, f, s, m, b, t, bool(c), e) for u, f, s, m, b, t, c, e in rows]
+
+    def snapshots(self, run_id: str) -> list[Snapshot]:
+        """Every document that the run read, oldest first."""
+        with self._cursor() as db:
+            rows = db.execute(
+                "SELECT url, title, text, time FROM snapshots JOIN texts ON text_sha256 = sha256"
+                " WHERE run_id = ? ORDER BY time",
+                (run_id,),
+            ).fetchall()
+        return [Snapshot(*row) for row in rows]
+
+    def listed(self, run_id: str) -> list[Listed]:
+        """Every search result that the run was shown, in order."""
+        with self._cursor() as db:
+            rows = db.execute(
+                "SELECT url, title, snippet FROM listed WHERE run_id = ? ORDER BY place", (run_id,)
+            ).fetchall()
+        return [Listed(*row) for row in rows]
+
+
+def _lives(process: int) -> bool:
+    if process == os.getpid():
+        return False  # this process has only just begun: the number was another's
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class RunLedger:
+    """What one run tried, listed and read; the `Ledger` that the tools write to."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        self._store = store
+        self._run_id = run_id
+
+    def attempt(self, attempt: Attempt) -> None:
+        with self._store._cursor() as db:
+            db.execute(
+                "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self._run_id, time.time(), *astuple(attempt)),
+            )
+
+    def snapshot(self, url: str, title: str, text: str) -> None:
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        with self._store._cursor() as db:
+            db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (digest, text))
+            db.execute(
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+                (self._run_id, url, title, digest, time.time()),
+            )
+
+    def listed(self, url: str, title: str, snippet: str) -> None:
+        with self._store._cursor() as db:
+            place = db.execute("SELECT count(*) FROM listed WHERE run_id = ?", (self._run_id,)).fetchone()[0]
+            db.execute(
+                "INSERT INTO listed VALUES (?, ?, ?, ?, ?)", (self._run_id, place, url, title, snippet)
+            )
+
+
+class SharedPageCache:
+    """Pages of the web, shared by all runs; the `PageCache` that the fetcher asks."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, url: str) -> CachedPage | None:
+        oldest = time.time() - self._store.page_age
+        with self._store._cursor() as db:
+            row = db.execute(
+                "SELECT final_url, content_type, filename, content FROM page_cache WHERE url = ? AND time > ?",
+                (url, oldest),
+            ).fetchone()
+        return CachedPage(*row) if row else None
+
+    def put(self, url: str, page: CachedPage) -> None:
+        with self._store._cursor() as db:
+            db.execute("DELETE FROM page_cache WHERE time < ?", (time.time() - self._store.page_age,))
+            db.execute(
+                "INSERT OR REPLACE INTO page_cache VALUES (?, ?, ?, ?, ?, ?)",
+                (url, page.url, page.content_type, page.filename, page.content, time.time()),
+            )
