@@ -30,16 +30,6 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
-_PRELOAD = ("numpy", "pandas", "PIL.Image", "datetime", "collections", "itertools", "statistics", "random")
-_PRELOAD_WHEN_FILES_ARE_SHUT = tuple(
-    "array ast asyncio base64 bisect bz2 calendar cmath colorsys contextlib copy csv ctypes dataclasses dateutil.parser"
-    " decimal difflib email.message encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1"
-    " encodings.utf_16 encodings.utf_8_sig enum fcntl fractions functools glob graphlib gzip hashlib heapq hmac html.entities"
-    " html.parser http.client inspect io ipaddress json keyword linecache locale logging lzma math mimetypes numbers"
-    " numpy.polynomial openpyxl PIL.PngImagePlugin PIL.BmpImagePlugin PIL.GifImagePlugin PIL.JpegImagePlugin operator os pathlib pickle pprint queue re reprlib resource secrets shelve shlex shutil"
-    " signal socket sqlite3 string struct subprocess tempfile textwrap threading timeit traceback types typing"
-    " unicodedata unittest urllib.request uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo".split()
-)
 _PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
 _BOOTSTRAP = """
 import json, os, sys, types
@@ -64,11 +54,6 @@ _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0
 
 
-def preload_for(level: int) -> tuple[str, ...]:
-    """What a box loads ahead: at level 2 also what it could import only from files later."""
-    return (*_PRELOAD, *_PRELOAD_WHEN_FILES_ARE_SHUT) if level == 2 else _PRELOAD
-
-
 @dataclass(frozen=True)
 class Frame:
     """One message of the box; nothing in it is trusted."""
@@ -90,10 +75,10 @@ class Box:
 
     command: what to put before the interpreter, e.g. ("docker", "run", "-i", ...);
     empty runs this very interpreter on this machine. preload: modules that are
-    loaded before any code comes; one that is not there is left out.
+    loaded before any code comes (see `preload.py`); one that is not there is left out.
     """
 
-    def __init__(self, command: Sequence[str] = (), preload: Sequence[str] = _PRELOAD) -> None:
+    def __init__(self, command: Sequence[str] = (), preload: Sequence[str] = ()) -> None:
         python = "python3" if command else sys.executable
         environment = {**os.environ} if command else _ENVIRONMENT
         self._limits = Limits()

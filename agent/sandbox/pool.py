@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from agent.errors import SandboxError
 
-from .box import Box, preload_for
+from .box import Box
+from .preload import preload_for
 from .probe import Level
 
 

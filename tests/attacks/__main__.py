@@ -1,0 +1,64 @@
+"""`make attack`: every attack at every level that this machine offers, and what happened.
+
+Ends with 1 when something happened that was not expected. `--outer` runs under
+a system call filter like Docker's.
+"""
+
+import argparse
+import sys
+import time
+
+from arena import Arena, filter_like_docker, matches
+from battery import BATTERY
+from rich.console import Console
+from rich.table import Table
+
+from agent.errors import SandboxError
+from agent.sandbox.probe import LIMITS_ONLY, choose_level
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--outer", action="store_true", help="run under a filter like Docker's")
+    options.add_argument("--times", action="store_true")
+    if options.parse_args().outer:
+        filter_like_docker()
+    console, surprises = Console(width=None if sys.stdout.isatty() else 140), 0
+    levels = []
+    for number in (1, 2):
+        try:
+            levels.append(choose_level(number))
+        except SandboxError as error:
+            console.print(f"[yellow]Level {number} is not offered here: {error}[/]")
+    if not levels:
+        console.print("[red]No level holds on this machine.[/]")
+        return 1
+    table = Table("#", "attack", *(f"level {level}" for level in levels), "nothing locked")
+    arenas = [Arena(level) for level in levels]
+    control = Arena(LIMITS_ONLY)
+    began = time.monotonic()
+    for attack in BATTERY:
+        cells = []
+        for arena in arenas:
+            happened = attack.run(arena)
+            expected = matches(attack.expected, happened)
+            surprises += not expected
+            cells.append(happened if expected else f"[bold red]SURPRISE[/] {happened}")
+        through = attack.control(control).split(":")[0] if attack.control else "not tried"
+        if attack.control and through != "got through":
+            surprises += 1
+            through = f"[bold red]PROVES NOTHING[/] {through}"
+        table.add_row(str(attack.number), attack.title, *cells, through)
+        if options.parse_args().times:
+            console.print(attack.number, round(time.monotonic() - began, 1))
+    for arena in (*arenas, control):
+        arena.__exit__()
+    console.print(table)
+    console.print(
+        f"{len(BATTERY)} attacks at {len(levels)} levels in {time.monotonic() - began:.0f} s, {surprises} surprises"
+    )
+    return 1 if surprises else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

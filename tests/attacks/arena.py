@@ -1,0 +1,185 @@
+"""One level of the sandbox with something worth attacking around it."""
+
+import ctypes
+import os
+import re
+import socket
+import struct
+import sysconfig
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent.errors import BoxLost, CodeError
+from agent.sandbox.executor import SandboxExecutor
+from agent.sandbox.limits import Limits
+from agent.sandbox.pool import BoxPool
+from agent.sandbox.probe import Level
+
+TOKEN = "hf_not_a_real_token"
+LIMITS = Limits(step_seconds=15, grace_seconds=1, cpu_seconds=30, memory_bytes=256 << 20)
+
+# What the attacks import: at level 2 nothing can be imported later, and a failed import would prove nothing.
+_PRELOAD = "ctypes fcntl gc itertools json mmap numpy pickle resource signal socket subprocess zlib"
+_BEFORE = """
+import ctypes, errno, fcntl, io, os, resource, signal, socket, subprocess, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+# An error for another reason would not show that the lock refused the call.
+_REFUSALS = (None, errno.EPERM, errno.EACCES, errno.ENOSYS, errno.ENOMEM, errno.EMFILE, socket.EAI_AGAIN)
+def _called(result):
+    if result < 0: raise OSError(ctypes.get_errno(), "refused")
+    return result
+"""
+_AFTER = """
+def _happened():
+    through = []
+    for name, attack in list(globals().items()):
+        if type(attack) is type(_happened) and name[0] != "_":
+            try:
+                attack()
+            except OSError as error:
+                if error.errno not in _REFUSALS: through.append(f"{name} ({error})")
+                continue
+            through.append(name)
+    return "got through: " + ", ".join(through) if through else "denied"
+_happened()
+"""
+
+# What a forger needs: the channel that the worker itself uses, found among all objects.
+FORGE = """
+import gc, json, os, struct, time
+channel = next(o for o in gc.get_objects() if type(o).__name__ == "Channel")
+def send(message, text=None, blob=b""):
+    text = json.dumps(message).encode() if text is None else text
+    data = struct.pack(">II", len(text), len(blob)) + text + blob
+    while data: data = data[os.write(channel._out, data):]
+def call(tool, *args, **kwargs):
+    send({"op": "call", "step": 1, "call": 1, "tool": tool, "args": list(args), "kwargs": kwargs})
+"""
+
+
+class Arena:
+    """Secrets, listeners and a neighbour; `with` cleans all up. `level` is what the boxes are locked at."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self._pool = BoxPool(level, size=0, preload=_PRELOAD.split())
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = Path(self._folder.name)
+        self.secret = self.folder / "secret"
+        self.secret.write_text("for the host only", encoding="utf-8")
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self._unix = socket.socket(socket.AF_UNIX)
+        self._unix.bind(str(self.folder / "socket"))
+        self._unix.listen()
+        self._abstract = socket.socket(socket.AF_UNIX)
+        self._name = f"\0arena-{os.getpid()}-{level.number}"
+        self._abstract.bind(self._name)
+        self._abstract.listen()
+        self.neighbour = self.box()
+        self.neighbour("secret = 1")
+        os.environ["HF_TOKEN"] = TOKEN
+
+    def __enter__(self) -> "Arena":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.neighbour.cleanup()
+        for server in (self._tcp, self._unix, self._abstract):
+            server.close()
+        self._folder.cleanup()
+        os.environ.pop("HF_TOKEN", None)
+
+    def box(self, **limits: Any) -> SandboxExecutor:
+        """A new session's executor, its box not yet started."""
+        return SandboxExecutor(replace(LIMITS, **limits), pool=self._pool)
+
+    def known(self) -> str:
+        """What the attacker is told, as Python: more than a real one would know."""
+        facts = {
+            "HOST": os.getpid(),
+            "NEIGHBOUR": self.neighbour._box.pid if self.neighbour._box else 0,
+            "SECRET": str(self.secret),
+            "FOLDER": str(self.folder),
+            "SOURCE": str(Path(__file__).resolve()),
+            "PORT": self._tcp.getsockname()[1],
+            "UNIX": str(self.folder / "socket"),
+            "ABSTRACT": self._name,
+            "PACKAGES": sysconfig.get_path("purelib"),
+            "MACHINE": os.uname().machine,
+        }
+        return "".join(f"{name} = {value!r}\n" for name, value in facts.items())
+
+    def tried(self, attempts: str) -> str:
+        """Run each function of `attempts` in one box: "denied" when each ends in an OSError.
+
+        The host's own files are looked at afterwards; a change counts as got through.
+        """
+        before = self._state()
+        happened = self.happened(self.known() + _BEFORE + attempts + _AFTER)
+        return happened if self._state() == before else f"got through: the host's files changed ({happened})"
+
+    def happened(self, code: str, tools: dict[str, Callable[..., Any]] | None = None, **limits: Any) -> str:
+        """How one step ended, in a few words: its value, its error's last line, or how the box was lost."""
+        executor = self.box(**limits)
+        executor.send_tools(tools or {})
+        try:
+            output = executor(code)
+            return str(output.output)
+        except CodeError as error:
+            return _short(str(error))
+        except BoxLost as error:
+            return f"killed: {error}"
+        finally:
+            executor.cleanup()
+
+    def _state(self) -> list[tuple[str, int, int, str]]:
+        files = sorted(self.folder.rglob("*"))
+        return [
+            (p.name, p.lstat().st_mode, p.lstat().st_nlink, p.read_text() if p.is_file() else "")
+            for p in files
+        ]
+
+
+def _short(message: str) -> str:
+    lines = [line for line in message.splitlines() if not line.startswith("Hint:")]
+    return lines[0] if "interrupted" in lines[0] else lines[-1]
+
+
+def grown(action: Callable[[], str]) -> tuple[str, int]:
+    """What `action` said, and by how many MiB this process is larger after it."""
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    before = resident()
+    said = action()
+    return said, (resident() - before) >> 20
+
+
+def filter_like_docker() -> None:
+    """Put this process, and all it starts, under a filter that refuses what Docker's default profile refuses."""
+    from agent.sandbox import seccomp
+
+    refused = """
+        mount 165 40    umount2 166 39  swapon 167 224   reboot 169 142   init_module 175 105  delete_module 176 106
+        setns 308 268   unshare 272 97  keyctl 250 219   add_key 248 217  request_key 249 218  bpf 321 280
+        userfaultfd 323 282  perf_event_open 298 241  ptrace 101 117  io_uring_setup 425 425  kexec_load 246 104
+    """
+    column, arch, number = seccomp._ARCHITECTURES[os.uname().machine]
+    code = [(0x20, 0, 0, 4), (0x15, 1, 0, arch), (0x06, 0, 0, 0x80000000), (0x20, 0, 0, 0)]
+    for call in refused.split()[column + 1 :: 3]:
+        code += [(0x15, 0, 1, int(call)), (0x06, 0, 0, 0x00050001)]
+    code.append((0x06, 0, 0, 0x7FFF0000))
+    program = b"".join(struct.pack("HBBI", *instruction) for instruction in code)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(38, 1, 0, 0, 0)
+    if libc.syscall(number, 1, 1, struct.pack("HP", len(code), ctypes.addressof(buffer))) != 0:
+        raise OSError(ctypes.get_errno(), "the outer filter cannot be set")
+
+
+def matches(expected: str, happened: str) -> bool:
+    return re.search(expected, happened) is not None
