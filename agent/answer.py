@@ -6,8 +6,9 @@ which the answer's own words stand, if there is one.
 """
 
 import ast
+import contextlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,17 +124,22 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         return Source(document.url, document.title or document.url, quote, status, place)
 
     def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
-        """The page of this run that holds the answer's words best, for an answer without a good source."""
-        best, best_score = "", 0
-        for url in [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]:
-            try:
-                text = plain_text(self._read(url).markdown)
-            except ToolError:
-                continue  # a page that cannot be read again is no source
-            _, score = supporting_sentence(text, self._wanted(answer), self._question)
-            if score > best_score:
-                best, best_score = url, score
-        return [self._check(Named(best, ""), answer)] if best else []
+        """Sources for an answer that has no good one: where its words stand, or else what it was computed from."""
+        urls = [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]
+        texts: dict[str, str] = {}
+        for url in urls:
+            with contextlib.suppress(ToolError):  # a page that cannot be read again is no source
+                texts[url] = plain_text(self._read(url).markdown)
+        whole = self._best(texts, answer)
+        parts = [] if whole else [self._best(texts, part) for part in literals(self.code)]
+        urls = [url for url in [whole, *parts] if url]
+        return [self._check(Named(url, ""), answer) for url in dict.fromkeys(urls)]
+
+    def _best(self, texts: Mapping[str, str], words: str) -> str:
+        """The address of the text in which the words stand beside most of the question's; empty if nowhere."""
+        scores = {url: supporting_sentence(text, [words], self._question)[1] for url, text in texts.items()}
+        best = max(scores, key=scores.__getitem__, default="")
+        return best if best and scores[best] else ""
 
     def _wanted(self, answer: str) -> list[str]:
         return [answer, *literals(self.code)]

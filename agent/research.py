@@ -102,6 +102,11 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
     def initialize_system_prompt(self) -> str:
         return self.profile.system_text(self.tools)
 
+    def warm(self) -> None:
+        """Let the server read the prompt that every run begins with, so that its cache holds it."""
+        self._begin("", self.max_steps)
+        self.model.generate(self._talk.messages(), max_tokens=1)
+
     def _run_stream(
         self, task: str, max_steps: int, images: object = None
     ) -> Generator[ActionStep | FinalAnswerStep | Any]:

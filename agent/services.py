@@ -6,18 +6,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from smolagents import ChatMessage
-from smolagents.models import MessageRole
-
 from agent.errors import ModelError
-from agent.memory import Memory
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
-from agent.sandbox.probe import Level, choose_level
+from agent.sandbox.probe import choose_level
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
 from tools.fetch import Fetcher
@@ -107,14 +103,6 @@ class Services:
         reply = min(self.settings.max_reply_tokens, profile.reply_tokens)
         model = EndpointModel(self.endpoint.url, capabilities, token=self.endpoint.token, max_tokens=reply)
         return model, profile, capabilities.prompt_tokens(reply) or _DEFAULT_CONTEXT - reply
-
-    def warm(self, system: str, profile: Profile) -> None:
-        """Let the embedded model read the prompt that every run begins with, so that its cache holds it."""
-        model, _, _ = self.model()
-        messages = Memory(profile, system, "").messages() + [
-            ChatMessage(role=MessageRole.USER, content="Question:")
-        ]
-        model.generate(messages, max_tokens=1)
 
     def status(self) -> Status:
         notices = []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
-from agent.errors import BadQuestion, BadUpload, TooManyRuns
+from agent.errors import BadQuestion, BadUpload, ResearchError, TooManyRuns
 from agent.events import Event, Outcome, RunEnded, RunStarted, Source
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
@@ -73,6 +73,12 @@ class Session:
             self._run = run = self._new_run(question, names)
         run.start()
         return run
+
+    def warm(self) -> None:
+        """Prepare what every first question needs: the model's prompt cache and this session's box."""
+        agent = self._agent("warm", "", threading.Event(), lambda event: None)
+        agent.python_executor("None")
+        agent.warm()
 
     def close(self) -> None:
         """Free the box and the files, once a run that is going on has ended."""
@@ -202,6 +208,19 @@ class SessionRegistry:
         with self._lock:
             self._sessions[session.id] = session
         return session
+
+    def warm(self) -> None:
+        """Begin in the background what makes the first question of a visitor fast."""
+        threading.Thread(target=self._warm, name="warm", daemon=True).start()
+
+    def _warm(self) -> None:
+        session = self.open()
+        try:
+            session.warm()
+        except ResearchError as error:
+            log.warning("nothing could be prepared for the first question: %s", error)
+        finally:
+            session.close()
 
     def get(self, session_id: str) -> Session | None:
         """The session, or None when it has expired or was never there."""

@@ -20,7 +20,18 @@ from .codec import Decoder
 from .frames import HEADER, BadFrame, frame_size, pack, unpack
 from .limits import Limits
 
-_SENT = ("limits", "frames", "records", "codec", "traces", "landlock", "seccomp", "lock", "worker")
+_SENT = (
+    "limits",
+    "frames",
+    "records",
+    "codec",
+    "traces",
+    "landlock",
+    "seccomp",
+    "lock",
+    "attached",
+    "worker",
+)
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",

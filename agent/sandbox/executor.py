@@ -83,6 +83,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._tools: dict[str, Callable[..., Any]] = {}
         self._variables: dict[str, Any] = {}
         self._box: Box | None = None
+        self._sent: dict[str, tuple[int, int]] = {}
         self._busy = threading.Lock()
         self._interrupted = threading.Event()
         self._steps = 0
@@ -144,6 +145,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
             raise Stopped("The run was stopped.")
         try:
             box = self._open_box(step)
+            self._send_files(box, step)
             step.started = time.monotonic()
             box.send({"op": "run", "step": step.number, "code": code}, [], self.cancel)
             return self._follow(box, step)
@@ -160,6 +162,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
             return self._box
         if step.number > 1:
             self._print(step, "[This step runs in a new box: variables of earlier steps are gone.]\n")
+        self._sent = {}
         box = self._pool.take()
         self._box = box
         try:
@@ -181,6 +184,22 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
     def _send_variables(self, box: Box) -> None:
         encoder = Encoder(self._limits)
         box.send({"op": "set", "variables": encoder.value(self._variables)}, encoder.blobs)
+
+    def _send_files(self, box: Box, step: _Step) -> None:
+        """Hand the attached files over the pipe where the box cannot open them itself."""
+        if self._files_dir is None or self._pool.level.number != 2:
+            return
+        for path in sorted(self._files_dir.iterdir()):
+            known = path.stat().st_size, path.stat().st_mtime_ns
+            if not path.is_file() or self._sent.get(path.name) == known:
+                continue
+            self._sent[path.name] = known
+            encoder = Encoder(self._limits)
+            try:
+                message = {"op": "file", "name": path.name, "content": encoder.value(path.read_bytes())}
+                box.send(message, encoder.blobs, self.cancel)
+            except CannotCross as error:
+                self._print(step, f"[{path.name} cannot be read from the code: {error}.]\n")
 
     def _follow(self, box: Box, step: _Step) -> CodeOutput:
         while True:

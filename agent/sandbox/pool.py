@@ -10,6 +10,8 @@ from .box import Box
 from .preload import preload_for
 from .probe import Level
 
+_REFILL_SECONDS = 0.5
+
 
 class BoxPool:
     """Keeps `size` boxes loading or loaded; a box is given to one session and never comes back."""
@@ -33,12 +35,16 @@ class BoxPool:
         self._fill()
 
     def take(self) -> Box:
-        """A box to `open`; another one starts loading in its place. SandboxError when none can be started."""
+        """A box to `open`; another one soon starts loading in its place. SandboxError when none can be started."""
         with self._lock:
             if self._closed:
                 raise SandboxError("The app is closing, so no new sandbox is started.")
             box = self._alive() or self._new()
-        self._fill()
+        refill = threading.Timer(
+            _REFILL_SECONDS, self._fill
+        )  # not at once: this session's first step comes first
+        refill.daemon = True
+        refill.start()
         return box
 
     def close(self) -> None:

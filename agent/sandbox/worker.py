@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import lock
+from .attached import AttachedFiles
 from .codec import Decoder, Encoder
 from .frames import HEADER, CannotCross, frame_size, pack, unpack
 from .limits import Limits
@@ -181,6 +182,7 @@ class Worker:
         self._space = self._module.__dict__
         self._space.update(__builtins__=builtins, ToolError=ToolError)
         self._printed = Printed(channel)
+        self._files: AttachedFiles | None = None
         self._step = 0
         self._call = 0
 
@@ -189,6 +191,7 @@ class Worker:
             "open": self._open,
             "tools": self._tools,
             "set": self._set,
+            "file": self._file,
             "run": self._run,
         }
         while True:
@@ -214,6 +217,10 @@ class Worker:
 
     def _set(self, message: dict[str, Any], decoder: Decoder) -> None:
         self._space.update(decoder.value(message["variables"]))
+
+    def _file(self, message: dict[str, Any], decoder: Decoder) -> None:
+        self._files = self._files or AttachedFiles()
+        self._files.add(message["name"], decoder.value(message["content"]))
 
     def _run(self, message: dict[str, Any], decoder: Decoder) -> None:
         self._step, self._call = message["step"], 0
