@@ -37,13 +37,18 @@ def test_a_machine_where_nothing_holds_stops_the_start_when_strangers_use_it(mon
         choose_level(fail_closed=True)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("attached")
+
+
 @pytest.fixture(scope="module", params=[1, 2])
-def locked(request):
+def locked(request, folder):
     problem = probe(request.param)
     if problem:
         pytest.skip(f"level {request.param} is not to be had here: {problem}")
     level = choose_level(request.param)
-    executor = SandboxExecutor(Limits(), pool=BoxPool(level, size=0))
+    executor = SandboxExecutor(Limits(), pool=BoxPool(level, size=0), files_dir=folder)
     yield executor
     executor.cleanup()
 
@@ -69,6 +74,17 @@ def locked(request):
 )  # fmt: skip
 def test_ordinary_python_works_inside_the_lock(locked, code, output):
     assert locked(code).output == output
+
+
+def test_attached_files_are_read_by_their_names_and_new_ones_too(locked, folder):
+    (folder / "rows.csv").write_text("a,b\n1,é\n", encoding="utf-8")
+    assert locked("open('rows.csv', encoding='utf-8').read()").output == "a,b\n1,é\n"
+    (folder / "more.txt").write_bytes(b"later")
+    code = "from pathlib import Path\nimport os, pandas as pd\n"
+    code += "Path('more.txt').read_bytes(), pd.read_csv('rows.csv').b[0], sorted(os.listdir())"
+    assert locked(code).output == "(b'later', 'é', ['more.txt', 'rows.csv'])"
+    with pytest.raises(CodeError, match=r"only the attached files can be read \(more.txt, rows.csv\)"):
+        locked("open('row.csv')")
 
 
 @pytest.mark.parametrize(
