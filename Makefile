@@ -1,0 +1,58 @@
+# The commands of the project. Each does its own set-up.
+BIN := .venv/bin
+
+.PHONY: help app ask model test unit ui live attack check format bench clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+
+app: .venv/.app ## serve the page on port 7860 (PORT=...)
+	@$(BIN)/python app.py
+
+ask: .venv/.app ## answer a question in the terminal: make ask Q="How many moons does Mars have?"
+	@$(BIN)/python -m ui.terminal "$$Q"
+
+model: .venv/.app ## fetch and verify the embedded model
+	@$(BIN)/python -m agent.model.embedded
+
+test: unit attack ui live ## all tests: unit, attacks, browser, embedded model
+
+unit: .venv/.dev ## unit tests, without network
+	$(BIN)/python -m pytest tests/unit
+
+attack: .venv/.dev ## the attacks on the sandbox, as a table
+	$(BIN)/python -m tests.attacks
+
+ui: .venv/.dev ## the page in a real browser
+	@sh scripts/chromium.sh
+	$(BIN)/python -m pytest tests/ui
+
+live: .venv/.dev model ## the embedded model answers questions
+	$(BIN)/python -m pytest tests/live
+
+check: .venv/.dev ## format, lint, types, floors
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy agent tools ui evals app.py
+	$(BIN)/lint-imports
+
+format: .venv/.dev ## put the code into shape
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.dev model ## measure; writes bench/results.json (S="sandbox model" for some sections)
+	$(BIN)/python -m bench $(S)
+
+clean: ## remove what the commands made
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv/.app: requirements.txt constraints.txt
+	@sh scripts/venv.sh requirements.txt
+	@touch $@
+
+.venv/.dev: requirements.txt requirements-dev.txt constraints.txt
+	@sh scripts/venv.sh requirements-dev.txt
+	@touch .venv/.app $@
+
+# The question reaches the program as it was typed, whatever it contains.
+export Q
