@@ -127,7 +127,9 @@ class TextBrowser:
         """Names of the attached files."""
         if self.files_dir is None or not self.files_dir.is_dir():
             return []
-        return sorted(path.name for path in self.files_dir.iterdir() if path.is_file())
+        return sorted(
+            path.name for path in self.files_dir.iterdir() if path.is_file() and not path.is_symlink()
+        )
 
     def visit_file(self, name: str) -> Page:
         """The first page of an attached file, named with or without a folder."""

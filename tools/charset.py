@@ -29,10 +29,14 @@ _EXTRA_LABELS = {
     "koi": "koi8_r", "koi8": "koi8_r", "x-user-defined": "cp1252", "dos": "cp1252",
 }  # fmt: skip
 _BOMS = (
-    (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\x00\x00", "utf-32-le"),
-    (b"\xff\xfe", "utf-16-le"),
-    (b"\xfe\xff", "utf-16-be"),
+    (b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe\0\0", "utf-32-le"), (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"),
+)  # fmt: skip
+_ESCAPES = (
+    (b"\x1b$)C", "iso2022_kr"),
+    (b"\x1b$B", "iso2022_jp_2"),
+    (b"\x1b$@", "iso2022_jp_2"),
+    (b"\x1b(J", "iso2022_jp_2"),
 )
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
 # Fewer bytes than this outside of ASCII tell nothing about the language.
@@ -46,9 +50,8 @@ def decode(content: bytes, header: str = "", *, markup: bool = True) -> tuple[st
     `header`: the charset that the server named, or nothing. `markup`: look
     into the content for a meta tag or XML declaration too.
     """
-    for bom, name in _BOMS:
-        if content.startswith(bom):
-            return content[len(bom) :].decode(name, "replace"), name
+    if name := unmistakable(content):
+        return _replace(content, name).removeprefix("\ufeff"), name
     said = [codec_of(header)]
     if markup:
         said.append(prescan(content))
@@ -62,6 +65,28 @@ def decode(content: bytes, header: str = "", *, markup: bool = True) -> tuple[st
             if text.count("\ufffd") <= len(text) / 100:
                 return text, name
     return _detect(content)
+
+
+def unmistakable(content: bytes) -> str:
+    """The encoding that a mark, an escape or the places of the NUL bytes give away; empty when none does."""
+    for bom, name in _BOMS:
+        if content.startswith(bom):
+            return name
+    head = content[:1024]
+    if b"\0" not in head:
+        return next((name for escape, name in _ESCAPES if escape in head), "")
+    if len(head) < 8:
+        return ""
+    empty = [head[place::4].count(0) / len(head[place::4]) for place in range(4)]
+    # No character is above U+10FFFF.
+    if empty[0] == 1 and max(head[1::4]) <= 0x10 and empty[3] < 0.9:
+        return "utf-32-be"
+    if empty[3] == 1 and max(head[2::4]) <= 0x10 and empty[0] < 0.9:
+        return "utf-32-le"
+    even, odd = (empty[0] + empty[2]) / 2, (empty[1] + empty[3]) / 2
+    if odd > 0.5 and even < 0.1:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.5 and odd < 0.1 else ""
 
 
 def charset_in(content_type: str) -> str:

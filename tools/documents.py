@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from tools.charset import charset_in, decode
+from tools.charset import charset_in, decode, unmistakable
 from tools.errors import DocumentError
 from tools.markdown import resolve_links
 from tools.page import Document
@@ -60,7 +60,7 @@ def read_bytes(
         raise DocumentError(
             f"{shown} is not an Excel workbook although it is called one: its content is something else."
         )
-    if problem := _binary(content):
+    if (problem := _binary(content)) and not unmistakable(content):
         raise DocumentError(
             f"{shown} is {problem}, which cannot be read as text here: use another file or source."
         )
@@ -97,9 +97,8 @@ def _json(text: str) -> str:
 def _binary(content: bytes) -> str:
     """What kind of binary this is, or nothing for text."""
     head = content[:4096]
-    utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
     for magic, kind in _MAGIC:
-        if head.startswith(magic) and not utf16 and (b"\0" in head or kind.startswith("a ZIP")):
+        if head.startswith(magic) and (b"\0" in head or kind.startswith("a ZIP")):
             return kind
     odd = sum(byte < 32 and byte not in b"\t\n\r\x0c\x1b" for byte in head)
-    return "a binary file" if not utf16 and odd > len(head) / 20 else ""
+    return "a binary file" if odd > len(head) / 20 else ""

@@ -31,9 +31,10 @@ def pdf_document(content: bytes, *, url: str = "", name: str = "the file") -> Do
             title = str(pdf.get_metadata_dict().get("Title", "")).strip()
             pages = [_page_text(pdf, index) for index in range(min(count, _MAX_PAGES))]
     if not any(pages):
-        raise DocumentError(
-            f"{name} is a PDF without text, a scan most likely: its {count} pages are pictures."
+        scan = (
+            f"this PDF has no text, only pictures on its {count} page{'s' * (count != 1)}: a scan most likely"
         )
+        return Document(url, title or name, f"({scan})", scan)
     parts = [f"[page {number}]\n{text}" for number, text in enumerate(pages, 1) if text]
     note = f"only the first {_MAX_PAGES} of its {count} pages were read" if count > _MAX_PAGES else ""
     return Document(url, title or _first_line(pages) or name, "\n\n".join(parts), note)

@@ -23,7 +23,8 @@ def page_spans(text: str, limit: int) -> list[tuple[int, int]]:
         start = end
         while start < len(text) and text[start] in "\n ":
             start += 1
-    spans.append((start, len(text)))
+    if start < len(text) or not spans:
+        spans.append((start, len(text)))
     return spans
 
 
@@ -42,7 +43,7 @@ def _cut(text: str, start: int, latest: int) -> int:
     for pattern, share in zip(_CUTS, _EARLIEST, strict=True):
         found = [
             match.start() if pattern is not _CUTS[3] else match.end()
-            for match in pattern.finditer(text, start + int(size * share), latest)
+            for match in pattern.finditer(text, start + max(1, int(size * share)), latest)
         ]
         if found:
             return found[-1]

@@ -17,7 +17,7 @@ _CAPTION = 150
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"\s*([-*+]|\d+[.)]) ")
 _PAGE_MARK = re.compile(r"\A\s*\[page \d+\](\n|\Z)")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9À-Þ])|(?<=[。！？])")
+_SENTENCE = re.compile(r"([.!?][\"')\]]*) (?=[\"'(\[]?[A-Z0-9À-Þ])|(?<=[。！？])")
 _ABBREVIATION = re.compile(r"\b([A-Z]|Mr|Mrs|Dr|St|Mt|No|vs|etc|ca|approx|Prof|Jr|Sr|e\.g|i\.e|c|b|d)\.$")
 
 
@@ -52,7 +52,7 @@ def passages_of(markdown: str) -> list[Passage]:
 def sentences(text: str) -> list[str]:
     """A paragraph's sentences; a full stop after an initial or a title ends none."""
     result: list[str] = []
-    for piece in _SENTENCE.split(text):
+    for piece in _SENTENCE.sub(lambda end: f"{end[1] or ''}\n", " ".join(text.split())).split("\n"):
         if result and _ABBREVIATION.search(result[-1]):
             result[-1] += " " + piece
         elif piece.strip():
@@ -80,7 +80,7 @@ def _running(markdown: str, heading: str, found: list[Passage]) -> str:
             heading = plain_text(title[2])
             block = rest
         plain = plain_text(block).strip()
-        mostly_links = len(without_links(block).strip()) < 0.5 * len(plain)
+        mostly_links = len(without_links(block).strip()) < 0.6 * len(plain)
         if mostly_links or (_is_title(plain) and len(gathered) > SIZE / 3):
             flush()
         between = "\n"
@@ -112,7 +112,7 @@ def _pieces(block: str) -> list[str]:
     if len(lines) > 1 and any(_ITEM.match(line) for line in lines):
         parts = [line.rstrip() for line in lines if line.strip()]
     else:
-        parts = sentences(" ".join(block.split()))
+        parts = sentences(block)
     result: list[str] = []
     for part in parts:
         while len(part) > 2 * SIZE:

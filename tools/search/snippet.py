@@ -48,6 +48,8 @@ def row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
     chosen = passages[best]
     same = [p for p in passages if p.header == chosen.header and p.heading == chosen.heading]
     rows = [row for passage in same for row in passage.text.split("\n")]
+    before = sum(passage.text.count("\n") + 1 for passage in same[: same.index(chosen)])
+    own = range(before, before + chosen.text.count("\n") + 1)
     # Words of the header ask for a column, not for a row.
     columns = mentions(terms, chosen.header)
     asked = [term for place, term in enumerate(_own_words(terms)) if place not in columns]
@@ -68,7 +70,7 @@ def row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
             picked.append(place)
     else:
         whole = sum(map(len, rows)) <= _SMALL_TABLE
-        picked = [place for place, row in enumerate(rows) if whole or row in chosen.text.split("\n")]
+        picked = list(range(len(rows)) if whole else own)
     lines = [chosen.header, *(rows[place] for place in sorted(picked))]
     if len(picked) < len(rows):
         lines.append(f"({len(picked)} of {len(rows)} rows)")

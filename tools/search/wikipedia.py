@@ -37,7 +37,10 @@ class WikipediaSearch:
             raise SearchError("Wikipedia answered something that is not its API's JSON.") from error
         if not isinstance(answer, dict) or "error" in answer:
             raise SearchError("Wikipedia refused the search.")
-        return _results(answer.get("query") or {}, self.name)
+        try:
+            return _results(answer.get("query") or {}, self.name)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise SearchError("Wikipedia answered in a form that is not known here.") from error
 
 
 def _results(found: dict[str, Any], provider: str) -> list[SearchResult]:

@@ -1,0 +1,194 @@
+"""The text browser: pages, finding, attachments, and many readers at once."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.local_web import Answer, LocalWeb
+from tools.browser import TextBrowser
+from tools.errors import BadArguments, DocumentError, FetchError, Refused, ToolError
+from tools.fetch import Fetcher
+from tools.find import FoldedText
+from tools.ledger import Attempt
+from tools.viewport import page_spans
+
+LONG = "".join(
+    f"<h2>Part {n}</h2><p>{'Words of part ' + str(n) + '. '} {'More words here. ' * 20}</p>"
+    for n in range(40)
+)
+
+
+def browser(**rest: object) -> TextBrowser:
+    return TextBrowser(Fetcher(allow_local=True), **rest)  # type: ignore[arg-type]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.text(alphabet=st.sampled_from("ab .\n字。#"), max_size=600) | st.text(max_size=300),
+    st.integers(min_value=1, max_value=120),
+)
+def test_a_page_never_exceeds_its_limit_and_no_word_is_lost(text: str, limit: int) -> None:
+    spans = page_spans(text, limit)
+    assert all(0 <= end - start <= limit for start, end in spans)
+    assert "".join(text[a:b] for a, b in spans).split() == text.split() or "".join(
+        text[a:b] for a, b in spans
+    ).replace(" ", "").replace("\n", "") == text.replace(" ", "").replace("\n", "")
+
+
+def test_pages_are_cut_at_paragraphs_and_headings_where_there_are_any() -> None:
+    text = "\n\n".join(f"Paragraph {n} ends here." for n in range(100))
+    assert all(text[:end].endswith("here.") for _, end in page_spans(text, 500))
+
+
+def test_a_long_page_is_read_page_by_page() -> None:
+    with LocalWeb({"/": f"<title>Long</title><body>{LONG}"}) as web:
+        reader = browser(viewport_chars=2000)
+        first = reader.visit(web.url())
+        assert (first.title, first.page, len(first.text) <= 2000) == ("Long", 1, True)
+        assert str(first).startswith(f"Long (page 1 of {first.pages})\n{web.url()}")
+        assert reader.page_down() == reader.visit(web.url(), 2)
+        assert reader.page_up() == first
+        with pytest.raises(BadArguments, match="first page"):
+            reader.page_up()
+        with pytest.raises(BadArguments, match=f"no page 99.*{first.pages} pages"):
+            reader.visit(web.url(), 99)
+        assert len(web.requests) == 1
+
+
+def test_text_without_spaces_is_paged_by_characters() -> None:
+    with LocalWeb({"/": f"<body><p>{'字' * 20_000}"}) as web:
+        page = browser(viewport_chars=1000).visit(web.url())
+        assert (page.pages, len(page.text)) == (20, 1000)
+
+
+def test_find_searches_the_whole_document_and_goes_on() -> None:
+    with LocalWeb({"/": f"<body>{LONG}"}) as web:
+        reader = browser(viewport_chars=2000)
+        reader.visit(web.url())
+        found = reader.find("words OF part 33.")
+        assert "Words of part 33." in found.text
+        assert (found.page > 1, found.note) == (True, "match 1 of 1 for 'words OF part 33.'")
+        assert reader.find_next() == found
+        assert reader.find("Part 3*more").note.startswith("match 1 of 11")
+        assert "match 2 of 11" in reader.find_next().note
+        assert reader.page_up().page < found.page
+        with pytest.raises(BadArguments, match="does not stand in"):
+            reader.find("no such words")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a non\u00adbreaking hyphen", "nonbreaking"), ("ten\u00a0km away", "ten km"), ("the ﬁne print", "fine print"),
+        ("Straße nach Köln", "STRASSE NACH KÖLN"), ("中文维基百科", "维基"), ("it’s “so”", 'it\'s "so"'),
+        ("see [the **red** planet](https://e.org/(x)) now", "the red planet now"), ("line\nbreak", "line break"),
+        ("1995–2005", "1995-2005"), ("x \u200e\u202bعربي", "عربي"), ("a\n\n| b | c |", "| b |"),
+    ],
+)  # fmt: skip
+def test_find_folds_what_a_reader_does_not_see(text: str, wanted: str) -> None:
+    assert FoldedText(text).find_all(wanted)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=20))
+def test_find_never_fails_and_points_into_the_text(text: str, wanted: str) -> None:
+    for start, end in FoldedText(text).find_all(wanted):
+        assert 0 <= start < end <= len(text)
+
+
+def test_many_visits_at_once_each_get_their_own_page() -> None:
+    with LocalWeb(lambda request: f"<title>{request.path}</title><body><p>{request.path}") as web:
+        reader = browser()
+        wrong: list[str] = []
+
+        def visit(number: int) -> None:
+            for _ in range(5):
+                page = reader.visit(web.url(f"/{number}"))
+                if (page.title, page.text) != (f"/{number}", f"/{number}"):
+                    wrong.append(page.title)
+
+        threads = [threading.Thread(target=visit, args=(n,)) for n in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+
+
+def test_only_attached_files_are_read_and_only_by_their_name(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "Data.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "files" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    reader = browser(files_dir=tmp_path / "files")
+    assert reader.visit_file("/somewhere/else/data.csv").text == "| a | b |\n| --- | --- |\n| 1 | 2 |"
+    assert reader.visit("Data.csv").tables[0]["b"].sum() == 2
+    for name in ("../secret.txt", str(tmp_path / "secret.txt"), "secret.txt", "link.txt", "..", "."):
+        with pytest.raises(DocumentError, match=r"attached are Data\.csv"):
+            reader.visit_file(name)
+    for url in (
+        f"file://{tmp_path}/secret.txt",
+        str(tmp_path / "secret.txt"),
+        "file:Data.csv",
+        "../secret.txt",
+    ):
+        with pytest.raises((Refused, DocumentError)):
+            reader.visit(url)
+    with pytest.raises(DocumentError, match="no file is attached"):
+        browser().visit_file("x.pdf")
+
+
+def test_a_page_that_says_nothing_says_why() -> None:
+    routes = {
+        "/empty": "",
+        "/none": Answer(204),
+        "/app": "<body><div id=root></div><script>render()</script>",
+    }
+    with LocalWeb(routes) as web:
+        for path, says in (
+            ("/empty", "empty answer"),
+            ("/none", "status 204"),
+            ("/app", "without running its scripts"),
+        ):
+            with pytest.raises(FetchError, match=says):
+                browser().visit(web.url(path))
+
+
+def test_what_is_missing_from_a_page_is_noted_on_it() -> None:
+    with LocalWeb({"/": Answer(body="<body><p>half of it", length=9000)}) as web:
+        page = browser().visit(web.url())
+        assert "cut" in page.note
+        assert "Note: " in str(page)
+
+
+def test_what_was_read_is_written_down_once_in_plain_words() -> None:
+    class Notes:
+        def __init__(self) -> None:
+            self.read: list[tuple[str, str, str]] = []
+
+        def attempt(self, attempt: Attempt) -> None: ...
+        def listed(self, url: str, title: str, snippet: str) -> None: ...
+        def snapshot(self, url: str, title: str, text: str) -> None:
+            self.read.append((url, title, text))
+
+    notes = Notes()
+    with LocalWeb({"/": "<title>T</title><body><p>The <b>red</b> <a href=/x>planet</a>."}) as web:
+        reader = browser(ledger=notes)
+        reader.visit(web.url("/#top"))
+        reader.find("red")
+        assert notes.read == [(web.url(), "T", "The red planet.")]
+
+
+def test_a_reader_without_targets_still_has_the_links() -> None:
+    with LocalWeb({"/": "<body><p>The <a href=/x>red planet</a>."}) as web:
+        page = browser(show_targets=False).visit(web.url())
+        assert (page.text, [link.url for link in page.links]) == ("The red planet.", [web.url("/x")])
+
+
+def test_paging_or_finding_before_any_visit_says_what_to_do() -> None:
+    for act in (lambda: browser().page_down(), lambda: browser().find("x"), lambda: browser().find_next()):
+        with pytest.raises(ToolError, match="visit_page"):
+            act()

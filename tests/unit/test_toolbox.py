@@ -1,0 +1,112 @@
+"""The tools as an agent's code calls them, rightly and slightly wrongly."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from smolagents import Tool
+
+from tests.local_web import LocalWeb
+from tools.browser import TextBrowser
+from tools.errors import BadArguments, DocumentError, ToolError
+from tools.fetch import Fetcher
+from tools.ledger import Attempt
+from tools.search.chain import SearchChain
+from tools.search.library import Library
+from tools.toolbox import toolbox
+
+
+class Notes:
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def attempt(self, attempt: Attempt) -> None: ...
+    def snapshot(self, url: str, title: str, text: str) -> None: ...
+    def listed(self, url: str, title: str, snippet: str) -> None:
+        self.shown.append(url)
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> dict[str, Tool]:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "docs" / "mars.md").write_text(
+        "# Mars\n\nMars has two moons.\n\n" + "More about Mars here. " * 100
+    )
+    (tmp_path / "files" / "data.csv").write_text("a,b\n1,2\n")
+    library = Library(tmp_path / "docs", None)
+    browser = TextBrowser(Fetcher(allow_local=True), library, Notes(), 1000, tmp_path / "files")
+    return {tool.name: tool for tool in toolbox(SearchChain([library]), browser)}
+
+
+def test_the_tools_are_those_of_the_contract_and_their_descriptions_are_short(tools: dict[str, Tool]) -> None:
+    assert list(tools) == [
+        "web_search", "visit_page", "page_up", "page_down", "find_on_page_ctrl_f", "find_next", "inspect_file_as_text",
+    ]  # fmt: skip
+    words = sum(
+        len(f"{t.name} {t.description} {[i['description'] for i in t.inputs.values()]}".split())
+        for t in tools.values()
+    )
+    assert words < 170
+
+
+def test_a_search_lists_what_it_shows(tools: dict[str, Tool]) -> None:
+    results = tools["web_search"]("moons of Mars")
+    assert results[0].url == "library://mars.md"
+    assert tools["web_search"].summary(results) == "1 result"
+    assert tools["web_search"].summary(tools["web_search"]("zzzz")) == "nothing found"
+    assert tools["web_search"]._browser.ledger.shown == ["library://mars.md"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["library://mars.md", " <library://mars.md> ", "[Mars](library://mars.md)", ["library://mars.md"], {"url": "library://mars.md", "title": "Mars"},
+     SimpleNamespace(url="library://mars.md"), [SimpleNamespace(url="library://mars.md")], "'library://mars.md'"],
+)  # fmt: skip
+def test_a_page_is_visited_however_its_address_is_handed_over(tools: dict[str, Tool], url: Any) -> None:
+    page = tools["visit_page"](url)
+    assert (page.title, page.page) == ("Mars", 1)
+    assert tools["visit_page"].summary(page) == f"Mars, page 1 of {page.pages}"
+
+
+@pytest.mark.parametrize("url", [None, "", 7, [], {"title": "Mars"}, object()])
+def test_what_is_no_address_gets_one_sentence(tools: dict[str, Tool], url: Any) -> None:
+    with pytest.raises(BadArguments, match="visit_page"):
+        tools["visit_page"](url)
+
+
+def test_pages_are_turned_and_searched(tools: dict[str, Tool]) -> None:
+    first = tools["visit_page"]("library://mars.md", page="1")
+    assert tools["page_down"]() == tools["visit_page"]("library://mars.md", 2)
+    assert tools["page_up"]() == first
+    found = tools["find_on_page_ctrl_f"]("TWO moons")
+    assert tools["find_on_page_ctrl_f"].summary(found) == "match 1 of 1 for 'TWO moons'"
+    assert tools["find_next"]().text == found.text
+    with pytest.raises(BadArguments, match="number"):
+        tools["visit_page"]("library://mars.md", "second")
+
+
+def test_an_attached_file_is_read_with_a_question_or_without(tools: dict[str, Tool]) -> None:
+    assert tools["inspect_file_as_text"]("data.csv").tables[0]["a"].sum() == 1
+    assert "| 1 | 2 |" in tools["inspect_file_as_text"]("/tmp/elsewhere/data.csv", question="What is b?").text
+    with pytest.raises(DocumentError, match=r"attached are data\.csv"):
+        tools["inspect_file_as_text"]("/etc/passwd")
+
+
+def test_every_failure_of_a_tool_is_one_sentence_that_the_model_can_use(tools: dict[str, Tool]) -> None:
+    with LocalWeb({}) as web:
+        for url in (
+            "Mars",
+            "mars.md",
+            "file:///etc/passwd",
+            web.url("/none"),
+            "library://venus.md",
+            "http://no-such-name.invalid",
+        ):
+            if url == "mars.md":
+                continue
+            with pytest.raises(ToolError) as caught:
+                tools["visit_page"](url)
+            assert "\n" not in str(caught.value)
+            assert str(caught.value).endswith(".")
