@@ -143,3 +143,16 @@ def variables() -> list[tuple[str, str, str, str]]:
             )
         )
     return rows
+
+
+def variables_table() -> str:
+    """The README's table of variables, as Markdown."""
+    rows = ["| variable | default | accepts | what for |", "|---|---|---|---|"]
+    rows += [f"| `{name}` | {default} | {accepts} | {what} |" for name, default, accepts, what in variables()]
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(variables_table() + "\n")
