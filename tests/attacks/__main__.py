@@ -8,13 +8,13 @@ import argparse
 import sys
 import time
 
-from arena import Arena, filter_like_docker, matches
-from battery import BATTERY
 from rich.console import Console
 from rich.table import Table
 
 from agent.errors import SandboxError
 from agent.sandbox.probe import LIMITS_ONLY, choose_level
+from tests.attacks.arena import Arena, filter_like_docker, matches
+from tests.attacks.battery import BATTERY
 
 
 def main() -> int:

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arena import FORGE, Arena, grown
-
+from tests.attacks.arena import FORGE, Arena, grown
 from tools.fetch import Fetcher
 
 

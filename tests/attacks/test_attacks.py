@@ -1,11 +1,11 @@
 """Each attack at each level that this machine offers; `make attack` shows the same as a table."""
 
 import pytest
-from arena import Arena, matches
-from battery import BATTERY
 
 from agent.errors import SandboxError
 from agent.sandbox.probe import LIMITS_ONLY, choose_level
+from tests.attacks.arena import Arena, matches
+from tests.attacks.battery import BATTERY
 
 
 @pytest.fixture(scope="module", params=[1, 2])
