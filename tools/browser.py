@@ -1,5 +1,6 @@
 """A text browser: addresses, library documents and attached files as pages of text."""
 
+import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
@@ -173,6 +174,13 @@ class TextBrowser:
             return self.library.read(url)
         if "://" not in url and (path := self._attachment(url)):
             return read_file(path, url=path.name, main_only=False)
+        if self.library is not None and re.fullmatch(
+            r"[\w '-]+(\.(md|html?|pdf|csv|xlsx|txt))?", url.strip()
+        ):
+            try:
+                return self.library.read(f"library://{url.strip()}")
+            except FetchError:
+                pass  # no document of that name: the fetcher says what to do instead
         fetched = self.fetcher.get(url)
         if not fetched.content.strip():
             raise FetchError(

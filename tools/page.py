@@ -66,10 +66,8 @@ class Page:
 
     def __str__(self) -> str:
         place = f" (page {self.page} of {self.pages})" if self.pages > 1 else ""
-        head = f"{self.title or self.url}{place}\n{self.url}"
-        return "\n".join(
-            part for part in (head, self.note and f"Note: {self.note}", "", self.text) if part is not None
-        )
+        note = f"\nNote: {self.note}" if self.note else ""
+        return f"{self.title or self.url}{place}\n{self.url}{note}\n\n{self.text}"
 
 
 def links_of(markdown: str) -> Iterator[Link]:

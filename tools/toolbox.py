@@ -4,6 +4,7 @@ Their descriptions go into every prompt, so they are short. They forgive the
 ways in which models get a call slightly wrong, and a failure says what to do.
 """
 
+import re
 from typing import Any
 
 from smolagents import Tool
@@ -13,6 +14,8 @@ from tools.errors import BadArguments
 from tools.page import Page
 from tools.search.chain import SearchChain
 from tools.search.results import SearchResults
+
+_ADDRESS = re.compile(r"\b(?:https?|library)://[^\s<>\"']+")
 
 
 def toolbox(search: SearchChain, browser: TextBrowser, results: int = 5) -> list[Tool]:
@@ -157,7 +160,7 @@ def _address(value: Any) -> str:
             value = value[0]
         elif isinstance(value, dict) and ("url" in value or "href" in value):
             value = value.get("url") or value.get("href")
-        elif not isinstance(value, str) and isinstance(getattr(value, "url", None), str):
+        elif isinstance(getattr(value, "url", None), str):
             value = value.url
     if not isinstance(value, str) or not value.strip():
         raise BadArguments(
@@ -165,8 +168,9 @@ def _address(value: Any) -> str:
         )
     text = value.strip().strip("<>\"'`")
     if text.endswith(")") and "](" in text:
-        text = text[text.rindex("](") + 2 : -1]
-    return text
+        return text[text.rindex("](") + 2 : -1]
+    named = _ADDRESS.search(text)
+    return named[0] if named and len(text.split()) > 1 else text
 
 
 def _number(value: Any) -> int:

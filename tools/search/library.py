@@ -266,7 +266,7 @@ class Library:
             number = row // _DOCUMENT
             here = sum(w for w, each in zip(rarity, passages, strict=True) if row in each)
             near = sum(w for w, each in zip(rarity, documents, strict=True) if number in each)
-            first = 0.03 if row % _DOCUMENT == 0 else 0.0
+            first = 0.03 if row % _DOCUMENT == 0 else -0.0005 * min(row % _DOCUMENT, 40)
             score = weight * ((here + 0.35 * near) / sum(rarity) + 0.4 * rank / sharpest + first)
             if number not in best or score > best[number][0]:
                 best[number] = (score, row)

@@ -16,7 +16,7 @@ class SearchResult:
     match: float = 1.0
 
     def __str__(self) -> str:
-        return f"{self.title} — {self.url}\n   {self.snippet}"
+        return f"{self.title} — {self.url}\n   " + self.snippet.replace("\n", "\n   ")
 
 
 class SearchResults(list[SearchResult]):
