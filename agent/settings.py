@@ -6,9 +6,10 @@ Only `app.py` and the commands read this; the rooms below get plain values.
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from agent.errors import SettingsError
@@ -18,7 +19,8 @@ ROUTER_URL = "https://router.huggingface.co/v1"
 
 
 def _http_url(value: str) -> str:
-    if value and not value.startswith(("http://", "https://")):
+    parts = urlsplit(value)
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0):
         raise ValueError("no http address")
     return value.rstrip("/")
 
@@ -55,6 +57,13 @@ class Settings(BaseSettings):
         frozen=True,
         hide_input_in_errors=True,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _tidied(cls, value: Any) -> Any:
+        """A secret pasted into a form often ends with a line break, and `.env` is read by no shell."""
+        value = value.strip() if isinstance(value, str) else value
+        return str(Path(value).expanduser()) if isinstance(value, str) and value.startswith("~/") else value
 
     tgi_url: HttpUrl = _var(
         "", "Endpoint of the model: TGI or any OpenAI-compatible server", "an http(s) address"
@@ -112,6 +121,10 @@ def load_settings() -> Settings:
     """The settings of this process; SettingsError names the first wrong variable and what it accepts."""
     try:
         return Settings()
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            "The file .env in the project folder cannot be read: save it as UTF-8 text, or remove it."
+        ) from error
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).lower()
