@@ -58,6 +58,9 @@ def decode(content: bytes, header: str = "", *, markup: bool = True) -> tuple[st
         if declared := _XML.match(content[:1024]):
             name = codec_of(declared[1].decode("ascii"))
             said.append("utf-8" if name.startswith("utf-16") and b"\0" not in content[:64] else name)
+    # Bytes that are UTF-8 throughout are nothing else, whatever a page says of itself.
+    if any(name not in ("", "utf-8") for name in said) and _is_utf8(content):
+        return content.decode("utf-8"), "utf-8"
     for name in said:
         if name:
             text = _replace(content, name)
@@ -216,6 +219,17 @@ def _detect(content: bytes) -> tuple[str, str]:
     best = from_bytes(content[:50_000]).best()
     name = codec_of(best.encoding) if best else ""
     return _replace(content, name or "cp1252"), name or "windows-1252"
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Whether this is UTF-8 with enough beyond ASCII to be sure."""
+    if sum(byte > 0xBF for byte in content[:200_000]) < 2 * _TOO_FEW:
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _replace(content: bytes, name: str) -> str:
