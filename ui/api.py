@@ -7,7 +7,8 @@ from gradio.events import api
 
 from agent.errors import ResearchError
 from agent.events import RunEnded
-from agent.session import Services, SessionRegistry
+from agent.services import Services
+from agent.session import SessionRegistry
 from ui.follow import follow_live
 
 

@@ -61,7 +61,7 @@ class Transcript:
         match event:
             case RunStarted():
                 self._asked = event.question
-                self._blocks.append(_Said(_question(event)))
+                self._blocks.append(_Said(asked(event.question, event.files)))
             case Notice() if isinstance(last, Step) and not last.ended:
                 last.add(event)
             case Notice(text=text):
@@ -83,15 +83,18 @@ class Transcript:
         return [message for block in self._blocks for message in block.messages()]
 
 
-def _question(event: RunStarted) -> gr.ChatMessage:
-    files = "".join(f"\n<code>{literal(name)}</code>" for name in event.files)
-    return gr.ChatMessage(literal_lines(event.question) + files, role="user")
+def asked(question: str, files: Iterable[str]) -> gr.ChatMessage:
+    """The visitor's question, with the names of the files that came with it."""
+    names = "".join(f"\n<code>{literal(name)}</code>" for name in files)
+    return gr.ChatMessage(literal_lines(question) + names, role="user")
 
 
 def _ending(event: RunEnded, question: str) -> list[gr.ChatMessage]:
     said = []
     if event.answer.strip():
-        said.append(gr.ChatMessage(_answer(event.answer, event.sources)))
+        label = {Outcome.ANSWERED: "", Outcome.PARTIAL: "<small>Partial answer</small>\n\n"}
+        so_far = label.get(event.outcome, "<small>So far</small>\n\n")
+        said.append(gr.ChatMessage(so_far + _answer(event.answer, event.sources)))
     if event.sources:
         lines = "\n".join(f"{place}. {_source(source)}" for place, source in enumerate(event.sources, 1))
         said.append(gr.ChatMessage(f"<small>Sources</small>\n\n{lines}"))

@@ -4,8 +4,11 @@ Steps go to standard error, the answer to standard output. The exit code is 0
 with an answer, 1 without one and 130 when it was stopped.
 """
 
+import logging
 import re
-from collections.abc import Iterable
+import signal
+import sys
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.markdown import Markdown
@@ -13,6 +16,7 @@ from rich.status import Status
 from rich.syntax import Syntax
 from rich.text import Text
 
+from agent.errors import ResearchError
 from agent.events import (
     CodeRun,
     CodeWritten,
@@ -30,6 +34,11 @@ from agent.events import (
     ToolEnded,
     ToolStarted,
 )
+from agent.services import Services, build_services
+from agent.session import SessionRegistry
+from agent.settings import load_settings
+from ui.fetching import fetching
+from ui.follow import follow
 from ui.step import OUTPUT_CHARS, Clip
 from ui.words import ENDINGS, SOURCE_MARKS, count, duration
 
@@ -156,3 +165,44 @@ class Narrator:
         if self._mid_line:
             self._steps.print()
             self._mid_line = False
+
+
+def ask(services: Services, question: str, narrator: Narrator) -> Outcome:
+    """Research one question and tell it; Ctrl-C ends the run, and its ending is told too."""
+    sessions = SessionRegistry(services)
+    session = sessions.open()
+    outcome = None
+    try:
+        run = session.ask(question)
+        before = signal.signal(signal.SIGINT, lambda *_: run.stop())
+        try:
+            for events in follow(services.store, run.id):
+                outcome = narrator.tell(events)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        return outcome or Outcome.FAILED
+    finally:
+        sessions.close_all()
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code of the command."""
+    steps, answer = Console(stderr=True), Console()
+    try:
+        settings = load_settings()
+        logging.basicConfig(level=max(logging.WARNING, logging.getLevelNamesMapping()[settings.log_level]))
+        with fetching(steps) as progress:
+            services = build_services(settings, progress)
+        try:
+            return EXIT_CODES[ask(services, " ".join(words), Narrator(steps, answer))]
+        finally:
+            services.close()
+    except ResearchError as error:
+        steps.print(Text(str(error), "red"), soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        return EXIT_CODES[Outcome.STOPPED]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
