@@ -199,8 +199,9 @@ _ADAPTERS: dict[str, TypeAdapter[Event]] = {kind.__name__: TypeAdapter(kind) for
 
 
 def to_json(event: Event) -> str:
-    """The event as one JSON object; `kind` is its class name."""
-    return json.dumps({"kind": type(event).__name__, **asdict(event)}, ensure_ascii=False)
+    """The event as one JSON object; `kind` is its class name. Half characters, which no reader takes, become "?"."""
+    text = json.dumps({"kind": type(event).__name__, **asdict(event)}, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode()
 
 
 def from_json(text: str) -> Event:

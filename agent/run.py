@@ -33,36 +33,43 @@ _Text = ReasoningWritten | ThoughtWritten | CodeWritten | OutputPrinted
 
 
 class EventWriter:
-    """Writes a run's events; pieces of text that follow each other quickly become one event."""
+    """Writes a run's events; pieces of text that follow each other within 0.1 s become one event."""
 
     def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
         self._lock = threading.Lock()
         self._held: _Text | None = None
-        self._held_since = 0.0
+        self._text_written = 0.0
 
     def __call__(self, event: Event) -> None:
         with self._lock:
+            if not isinstance(event, _Text):
+                self._write_held()
+                self._store.append(self._run_id, event)
+                return
             held = self._held
-            if isinstance(event, _Text):
-                if held is not None and type(held) is type(event) and held.step == event.step:
-                    event = replace(event, text=held.text + event.text)
-                else:
-                    self._write_held()
-                    # The first piece is shown at once, what follows it in rhythm.
-                    self._held_since = time.monotonic() - _FLUSH_SECONDS if held is None else time.monotonic()
-                self._held = event
-                if time.monotonic() - self._held_since >= _FLUSH_SECONDS:
-                    self._write_held()
+            if held is not None and type(held) is type(event) and held.step == event.step:
+                self._held = replace(event, text=held.text + event.text)
                 return
             self._write_held()
-            self._store.append(self._run_id, event)
+            self._held = event
+            if time.monotonic() - self._text_written >= _FLUSH_SECONDS:
+                self._write_held()
+            else:
+                # A timer, since what comes next may be a minute of silence.
+                timer = threading.Timer(_FLUSH_SECONDS, self._flush)
+                timer.daemon = True
+                timer.start()
+
+    def _flush(self) -> None:
+        with self._lock:
+            self._write_held()
 
     def _write_held(self) -> None:
         if self._held is not None:
             self._store.append(self._run_id, self._held)
-            self._held, self._held_since = None, time.monotonic()
+            self._held, self._text_written = None, time.monotonic()
 
 
 class Run:
@@ -100,9 +107,13 @@ class Run:
 
     def start(self) -> None:
         """Open the log and begin to work."""
-        self._store.create_run(self.id, self._started.question)
-        self._writer(self._started)
-        self._thread.start()
+        try:
+            self._store.create_run(self.id, self._started.question)
+            self._writer(self._started)
+            self._thread.start()
+        except BaseException:
+            self._done.set()  # else its session would wait for it for ever
+            raise
 
     def stop(self) -> None:
         """Ask the run to end; its log says so within about 0.2 s."""
@@ -152,13 +163,13 @@ class Run:
         self._close(end)
 
     def _close(self, end: RunEnded) -> None:
-        try:
-            self._on_end(end)
-            self._writer(end)
-        except Exception:
-            log.exception("the ending of run %s could not be written", self.id)
-        finally:
-            self._done.set()
+        # First the session, so that a reader of the last event may ask again at once.
+        for tell in (self._on_end, self._writer):
+            try:
+                tell(end)
+            except Exception:
+                log.exception("the ending of run %s could not be told", self.id)
+        self._done.set()
 
     def _time_is_up(self) -> None:
         self._out_of_time = True
