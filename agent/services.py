@@ -3,7 +3,7 @@
 import logging
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from agent.errors import ModelError
@@ -94,6 +94,8 @@ class Services:
         self.search = search
         self.pool = pool
         self.limits = limits
+        self.tools: Container[str] | None = None
+        """Names of the tools that a session gets; None for all. A comparison gives each side the same few."""
 
     def model(self) -> tuple[EndpointModel, Profile, int | None]:
         """A model for one run, the profile that suits it, and the longest prompt. Raises ModelError."""

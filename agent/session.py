@@ -135,9 +135,12 @@ class Session:
             listed = [result.url for result in store.listed(run_id) if result.url.startswith("library://")]
             return listed + [snapshot.url for snapshot in store.snapshots(run_id)]
 
+        tools = toolbox(services.search, browser, profile.results)
+        if services.tools is not None:
+            tools = [tool for tool in tools if tool.name in services.tools]
         final = FinalAnswer(browser.open, seen, question, insist=profile.quotes)
         return ResearchAgent(
-            [*toolbox(services.search, browser, profile.results), final],
+            [*tools, final],
             model,
             self._executor,
             profile,

@@ -31,18 +31,23 @@ _NAMED = re.compile(
 _COMMENTS = re.compile(
     r"(?i)(?:^|[\s_-])(comments?|comment-?(?:s|list|section|area)|disqus|respond|replies|discussion)(?:$|[\s_-])"
 )
+_HEADINGS = ("h2", "h3", "h4", "h5", "h6")
 _SENTENCE = 60
 _LITTLE = 250
 
 
 @dataclass
 class _Measure:
-    """What an element holds: `mass` in running text; all characters; those of links; how many links."""
+    """What an element holds: `mass` in running text; all characters; those of links; how many links.
+
+    `teasers`: links that carry a picture or a headline, as those to other articles do.
+    """
 
     mass: float = 0
     text: int = 0
     linked: int = 0
     links: int = 0
+    teasers: int = 0
     inline: int = 0
     inline_linked: int = 0
 
@@ -91,6 +96,11 @@ def _measured(body: etree._Element) -> dict[etree._Element, _Measure]:
         here.inline += own
         if tag == "a":
             here.linked, here.inline_linked, here.links = here.text, here.inline, here.links + 1
+            here.teasers = int(_leads_away(element) and any(True for _ in element.iter("img", *_HEADINGS)))
+        elif tag in _HEADINGS and not here.teasers:
+            link = element.find(".//a")
+            here.teasers = int(link is not None and _leads_away(link) and here.linked > 0.8 * here.text)
+            here.inline = here.inline_linked = 0
         elif tag not in _INLINE:
             plain = here.inline - here.inline_linked
             if plain >= _SENTENCE and here.inline_linked < 0.5 * here.inline:
@@ -108,9 +118,14 @@ def _measured(body: etree._Element) -> dict[etree._Element, _Measure]:
             above.text += here.text + tail
             above.linked += here.linked
             above.links += here.links
+            above.teasers += here.teasers
             above.inline += here.inline + tail
             above.inline_linked += here.inline_linked
     return measures
+
+
+def _leads_away(link: etree._Element) -> bool:
+    return not (link.get("href") or "#").startswith("#")
 
 
 def _has_data(table: etree._Element) -> bool:
@@ -161,11 +176,16 @@ def _is_boilerplate(element: etree._Element, here: _Measure, mass: float, named:
     if not named or element.tag in ("table", "tr", "td", "th", "tbody", "pre", "code", "h1", "p", "body"):
         return False
     names = f"{element.get('class') or ''} {element.get('id') or ''}"
-    if len(names) < 3:
-        return False
     if _NAMED.search(names):
         return here.mass <= 0.15 * mass
+    if element.tag in ("div", "section", "ul", "ol", "aside") and _is_shelf(here) and here.mass <= 0.3 * mass:
+        return True
     return bool(_COMMENTS.search(names)) and mass - here.mass >= max(_LITTLE, 0.2 * mass)
+
+
+def _is_shelf(here: _Measure) -> bool:
+    """Whether an element is a shelf of links to other articles, each with a sentence at most."""
+    return here.teasers >= 3 and here.mass < 300 * here.teasers and here.text < 500 * here.teasers
 
 
 def _trim(root: etree._Element, measures: dict[etree._Element, _Measure]) -> None:

@@ -21,16 +21,20 @@ from .frames import HEADER, BadFrame, frame_size, pack, unpack
 from .limits import Limits
 
 _SENT = (
-    "limits",
-    "frames",
-    "records",
-    "codec",
-    "traces",
-    "landlock",
-    "seccomp",
-    "lock",
-    "attached",
-    "worker",
+    *(
+        "limits",
+        "frames",
+        "records",
+        "arrays",
+        "codec",
+        "channel",
+        "printed",
+        "traces",
+        "landlock",
+        "seccomp",
+        "lock",
+    ),
+    *("attached", "worker"),
 )
 _ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -63,6 +67,7 @@ sys.modules["box.worker"].main(start["preload"])
 """
 _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0
+_STOP_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,8 @@ class Box:
     def __init__(self, command: Sequence[str] = (), preload: Sequence[str] = ()) -> None:
         python = "python3" if command else sys.executable
         environment = {**os.environ} if command else _ENVIRONMENT
-        self._limits = Limits()
+        self.limits = Limits()
+        self.cancel = threading.Event()
         self._buffer = bytearray()
         try:
             self._process = subprocess.Popen(
@@ -114,7 +120,7 @@ class Box:
         for descriptor in (self._to, self._from, self._process.stderr.fileno()):
             os.set_blocking(descriptor, False)
         self._closed = threading.Lock()
-        self._write(_start(preload), _START_SECONDS, None)
+        self._write(_start(preload), _START_SECONDS)
 
     @property
     def alive(self) -> bool:
@@ -125,25 +131,21 @@ class Box:
     def pid(self) -> int:
         return self._process.pid
 
-    def open(
-        self, level: int, limits: Limits, files_dir: Path | None, cancel: threading.Event | None = None
-    ) -> str:
+    def open(self, level: int, limits: Limits, files_dir: Path | None) -> str:
         """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder.
 
         Says as which user it runs. SandboxError when the level cannot be had: the box is ended then.
         """
-        self._expect("ready", cancel)
+        self._expect("ready")
         message = {"op": "open", "level": level, "limits": asdict(limits), "files_dir": str(files_dir or "")}
-        self.send(message, [], cancel)
-        self._limits = limits
-        return str(self._expect("opened", cancel).message.get("user"))
+        self.send(message, [])
+        self.limits = limits
+        return str(self._expect("opened").message.get("user"))
 
-    def send(
-        self, message: dict[str, Any], blobs: list[bytes], cancel: threading.Event | None = None
-    ) -> None:
+    def send(self, message: dict[str, Any], blobs: list[bytes]) -> None:
         """Write one frame; BoxLost when the box does not read it in time, CannotCross when it is too large."""
-        seconds = min(_SEND_SECONDS, self._limits.step_seconds + self._limits.grace_seconds)
-        self._write(pack(message, blobs, self._limits), seconds, cancel)
+        seconds = min(_SEND_SECONDS, self.limits.step_seconds + self.limits.grace_seconds)
+        self._write(pack(message, blobs, self.limits), seconds)
 
     def receive(self, timeout: float) -> Frame | None:
         """The next frame, None when none came within `timeout` seconds.
@@ -164,7 +166,7 @@ class Box:
 
     def interrupt(self) -> None:
         """Ask the running code to unwind; harmless when none runs."""
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):
             self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
@@ -185,10 +187,10 @@ class Box:
                     pipe.close()
         self._process.wait()
 
-    def _expect(self, op: str, cancel: threading.Event | None) -> Frame:
+    def _expect(self, op: str) -> Frame:
         deadline = time.monotonic() + _START_SECONDS
         frame = None
-        while frame is None and time.monotonic() < deadline and not (cancel and cancel.is_set()):
+        while frame is None and time.monotonic() < deadline and not self.cancel.is_set():
             frame = self.receive(0.05)
         if frame is not None and frame.op == op:
             return frame
@@ -201,7 +203,7 @@ class Box:
         if len(self._buffer) < HEADER.size:
             return None
         try:
-            text, blobs = frame_size(bytes(self._buffer[: HEADER.size]), self._limits)
+            text, blobs = frame_size(bytes(self._buffer[: HEADER.size]), self.limits)
             end = HEADER.size + text + blobs
             if len(self._buffer) < end:
                 return None
@@ -209,15 +211,17 @@ class Box:
         except BadFrame as error:
             self.kill()
             raise BoxLost(f"The box was ended because it sent {error}") from error
-        decoder = Decoder(bytes(self._buffer[HEADER.size + text : end]), self._limits)
+        decoder = Decoder(bytes(self._buffer[HEADER.size + text : end]), self.limits)
         del self._buffer[:end]
         return Frame(message["op"], message, decoder)
 
-    def _write(self, data: bytes, seconds: float, cancel: threading.Event | None) -> None:
+    def _write(self, data: bytes, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         view = memoryview(data)
         while view:
-            if time.monotonic() > deadline or (cancel is not None and cancel.is_set()):
+            if self.cancel.is_set():
+                deadline = min(deadline, time.monotonic() + _STOP_SECONDS)
+            if time.monotonic() > deadline:
                 self.kill()
                 raise BoxLost("The box was ended because it did not read what it was sent")
             if not self._wait(self._to, 0.05, reading=False):

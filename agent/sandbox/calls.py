@@ -1,123 +1,111 @@
-"""One tool call of the box, run in the host."""
+"""Serves the tool calls of a session's box: checks what was asked, runs it here, sends what it gave."""
 
-import contextvars
-import inspect
-import logging
-import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from smolagents.agents import MultiStepAgent
+from agent.errors import BoxLost
 
-_log = logging.getLogger(__name__)
-_POLL_SECONDS = 0.05
+from .box import Box, Frame
+from .codec import Encoder
+from .frames import BadFrame, CannotCross
+from .host_tool import described, shown_arguments, summary, use_tool
+from .step import Step
 
+STOP_GRACE = 0.1
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a call came to: a value, an error for the model, or an exception that ends the run."""
-
-    value: Any = None
-    error: str = ""
-    fatal: BaseException | None = None
-    stopped: bool = False
-
-    @property
-    def ok(self) -> bool:
-        return not (self.error or self.fatal or self.stopped)
+Tools = Mapping[str, Callable[..., Any]]
 
 
-def described(name: str, tool: Callable[..., Any]) -> dict[str, Any]:
-    """What the box must know of a tool: name, doc, and parameters with their defaults (None: any)."""
-    doc = getattr(tool, "description", None) or inspect.getdoc(tool) or ""
-    return {"name": name, "doc": str(doc), "parameters": _parameters(tool)}
+def send_tools(box: Box, tools: Tools) -> None:
+    """Tell the box the tools' names, signatures and descriptions; their code stays here."""
+    encoder = Encoder(box.limits)
+    told = encoder.value([described(name, tool) for name, tool in tools.items()])
+    box.send({"op": "tools", "tools": told}, encoder.blobs)
 
 
-def use_tool(
+def serve(
+    box: Box,
+    step: Step,
+    frame: Frame,
+    tools: Tools,
+    fatal: tuple[type[BaseException], ...],
+    stopping: Callable[[], bool],
+) -> None:
+    """Answer one "call" frame. BoxLost when it is none, or its reply is not read."""
+    if step.ending:
+        return  # the box is being ended and waits for no reply
+    name, call = frame.message.get("tool"), frame.message.get("call")
+    if type(call) is not int:
+        raise broken(box, "sent a call without a number")
+    step.calls += 1
+    reply = {"step": step.number, "call": call}
+    tool = tools.get(name) if isinstance(name, str) else None
+    if tool is None:
+        error = f"There is no tool of that name; there are: {', '.join(tools)}."
+        box.send({**reply, "op": "error", "message": error}, [])
+    elif step.calls > step.limits.tool_calls:
+        error = f"This step has used its {step.limits.tool_calls} tool calls; go on in the next step."
+        box.send({**reply, "op": "error", "message": error}, [])
+    else:
+        _run(box, step, reply, str(name), tool, *_arguments(box, frame), fatal, stopping)
+
+
+def broken(box: Box, what: str) -> BoxLost:
+    """Kill a box that did what no honest one does."""
+    box.kill()
+    return BoxLost(f"The box was ended because it {what}")
+
+
+def _run(
+    box: Box,
+    step: Step,
+    reply: dict[str, Any],
     name: str,
     tool: Callable[..., Any],
     args: list[Any],
-    kwargs: Mapping[str, Any],
+    kwargs: dict[str, Any],
     fatal: tuple[type[BaseException], ...],
     stopping: Callable[[], bool],
-) -> Outcome:
-    """Run the tool in a thread of its own and wait; when `stopping` turns true it is left to itself."""
+) -> None:
+    number, began = step.calls, time.monotonic()
+    if step.observer is not None:
+        step.observer.tool_started(number, name, shown_arguments(args, kwargs))
+    outcome = use_tool(name, tool, args, kwargs, fatal, stopping)
+    seconds = time.monotonic() - began
+    step.tool_seconds += seconds
+    if step.observer is not None:
+        step.observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
+    if outcome.stopped or outcome.fatal is not None:
+        step.fatal = outcome.fatal
+        step.end("stopped" if outcome.stopped else "fatal", STOP_GRACE)
+        box.interrupt()
+    elif outcome.error:
+        box.send({**reply, "op": "error", "message": outcome.error[:10_000]}, [])
+    elif name == "final_answer":
+        step.answer = outcome.value
+        step.end("answered", step.limits.grace_seconds)
+        box.send({**reply, "op": "final"}, [])
+    else:
+        _give(box, name, reply, outcome.value)
+
+
+def _give(box: Box, name: str, reply: dict[str, Any], value: Any) -> None:
+    encoder = Encoder(box.limits)
     try:
-        _signature(tool).bind(*args, **kwargs)
-    except TypeError as error:
-        return Outcome(error=f"{name}{_signature(tool)}: {error}")
-    outcomes: list[Outcome] = []
-    ended = threading.Event()
-
-    def work() -> None:
-        try:
-            outcomes.append(Outcome(value=tool(*args, **kwargs)))
-        except fatal as error:
-            outcomes.append(Outcome(fatal=error))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
-            _log.info("tool %s failed", name, exc_info=True)
-            outcomes.append(Outcome(error=_told(error)))
-        finally:
-            ended.set()
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), name=f"tool {name}", daemon=True).start()
-    while not ended.wait(_POLL_SECONDS):
-        if stopping():
-            return Outcome(stopped=True)
-    if stopping() and not outcomes[0].ok:
-        return Outcome(stopped=True)
-    return outcomes[0]
+        message = {**reply, "op": "result", "value": encoder.value(value), "replaced": encoder.replaced}
+        box.send(message, encoder.blobs)
+    except CannotCross as error:
+        text = f"{name} did its work, but its result cannot be sent: {error}."
+        box.send({**reply, "op": "error", "message": text}, [])
 
 
-def shown_arguments(args: list[Any], kwargs: Mapping[str, Any]) -> str:
-    """The arguments as a short readable text, e.g. `'mars', page=2`."""
-    parts = [_short(value) for value in args]
-    for name, value in kwargs.items():
-        parts.append(_short(value) if not parts else f"{name}={_short(value)}")
-    return ", ".join(parts)[:300]
-
-
-def summary(tool: Callable[..., Any], outcome: Outcome) -> str:
-    """One line for the visitor: what the tool gave, in its own words if it has some, or why it failed."""
-    if outcome.stopped:
-        return "stopped"
-    if outcome.fatal is not None:
-        return _told(outcome.fatal)
-    if outcome.error:
-        return outcome.error
-    own = getattr(tool, "summary", None)
-    text = str(own(outcome.value)) if callable(own) else str(outcome.value)
-    line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= 120 else line[:117] + "..."
-
-
-def _signature(tool: Callable[..., Any]) -> inspect.Signature:
-    if isinstance(tool, MultiStepAgent):
-        return inspect.signature(_managed)  # its own would let the code set `max_steps` and more
-    return inspect.signature(getattr(tool, "forward", tool))
-
-
-def _managed(task: str, additional_args: dict[str, Any] | None = None) -> None:
-    """The arguments with which the code may call another agent."""
-
-
-def _parameters(tool: Callable[..., Any]) -> list[dict[str, Any]] | None:
-    parameters = list(_signature(tool).parameters.values())
-    if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in parameters):
-        return None
-    return [
-        {"name": p.name} if p.default is inspect.Parameter.empty else {"name": p.name, "default": p.default}
-        for p in parameters
-    ]
-
-
-def _told(error: BaseException) -> str:
-    text = str(error).strip() or "it failed without saying why"
-    return f"{type(error).__name__}: {text}" if type(error).__module__ == "builtins" else text
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 100 else text[:97] + "..."
+def _arguments(box: Box, frame: Frame) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        args = frame.decoder.value(frame.message.get("args"))
+        kwargs = frame.decoder.value(frame.message.get("kwargs"))
+    except BadFrame as error:
+        raise broken(box, f"sent {error}") from error
+    if type(args) is not list or type(kwargs) is not dict or not all(type(key) is str for key in kwargs):
+        raise broken(box, "sent arguments that are none")
+    return args, kwargs

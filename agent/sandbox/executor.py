@@ -1,58 +1,26 @@
-"""The host side of a session's box: sends code, serves its tool calls, keeps its deadlines."""
+"""The host side of a session's box: sends its code, follows it, keeps its deadlines."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
 
 from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 
+from .arrays import check_png
 from .box import Box, Frame
-from .calls import described, shown_arguments, summary, use_tool
+from .calls import STOP_GRACE, broken, send_tools, serve
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
 from .limits import Limits
 from .pool import BoxPool
 from .probe import choose_level
+from .step import ExecutionObserver, Step
 
 _TICK = 0.05
-_STOP_GRACE = 0.1
-_LOST = "; all variables are lost, and the next step starts in a new box."
-
-
-class ExecutionObserver(Protocol):
-    """Is told what a step does while it does it, in the thread that runs the step."""
-
-    def tool_started(self, call: int, tool: str, arguments: str) -> None: ...
-    def tool_ended(self, call: int, ok: bool, seconds: float, summary: str) -> None: ...
-    def printed(self, text: str) -> None: ...
-    def figure(self, png: bytes) -> None: ...
-
-
-@dataclass
-class _Step:
-    """What the host knows of the step that runs now."""
-
-    number: int
-    started: float = field(default_factory=time.monotonic)
-    tool_seconds: float = 0.0
-    calls: int = 0
-    printed: list[str] = field(default_factory=list)
-    printed_chars: int = 0
-    ending: str = ""
-    kill_at: float = 0.0
-    answer: Any = None
-    fatal: BaseException | None = None
-
-    def end(self, why: str, grace: float) -> None:
-        self.ending, self.kill_at = why, time.monotonic() + grace
-
-    def code_seconds(self) -> float:
-        return time.monotonic() - self.started - self.tool_seconds
 
 
 class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships no types
@@ -83,7 +51,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._tools: dict[str, Callable[..., Any]] = {}
         self._variables: dict[str, Any] = {}
         self._box: Box | None = None
-        self._sent: dict[str, tuple[int, int]] = {}
+        self._sent_files: dict[str, tuple[int, int]] = {}
         self._busy = threading.Lock()
         self._interrupted = threading.Event()
         self._steps = 0
@@ -95,7 +63,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         """The functions that the code may call; they stay here, the box gets their names and signatures."""
         self._tools = dict(tools)
         if self._box is not None:
-            self._send_tools(self._box)
+            send_tools(self._box, self._tools)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Values that the code finds under their names; sent again when a box is replaced."""
@@ -114,12 +82,12 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         with self._busy:
             self._interrupted.clear()
             self._steps += 1
-            step = _Step(self._steps)
+            step = Step(self._steps, self._limits, self.observer)
             try:
                 return self._run(step, code_action)
             finally:
-                self.state["_print_outputs"] = "".join(step.printed)
-                if self._box is not None and not self._box.alive:
+                self.state["_print_outputs"] = step.logs
+                if not step.over:  # whatever happened, no code may go on in a box that nobody follows
                     self._drop()
 
     def interrupt(self) -> None:
@@ -140,212 +108,113 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
             self._box.close()
             self._box = None
 
-    def _run(self, step: _Step, code: str) -> CodeOutput:
-        if self._stopping():
-            raise Stopped("The run was stopped.")
+    def _run(self, step: Step, code: str) -> CodeOutput:
         try:
             box = self._open_box(step)
             self._send_files(box, step)
             step.started = time.monotonic()
-            box.send({"op": "run", "step": step.number, "code": code}, [], self.cancel)
-            return self._follow(box, step)
+            box.send({"op": "run", "step": step.number, "code": code}, [])
         except CannotCross as error:
-            raise CodeError(f"The code cannot be run: {error}; write less at once.") from error
-        except BoxLost as error:
-            self._drop()
-            if self._stopping() and not step.ending:
-                raise Stopped("The run was stopped.") from None
-            return self._lost(step, str(error))
-
-    def _open_box(self, step: _Step) -> Box:
-        if self._box is not None and self._box.alive:
-            return self._box
-        if step.number > 1:
-            self._print(step, "[This step runs in a new box: variables of earlier steps are gone.]\n")
-        self._sent = {}
-        box = self._pool.take()
-        self._box = box
-        try:
-            box.open(self._pool.level.number, self._limits, self._files_dir, self.cancel)
+            step.over = True
+            raise CodeError(f"The code cannot be run, because {error}; write less at once.") from error
         except SandboxError as error:
-            self._drop()
             if self._stopping():
                 raise Stopped("The run was stopped.") from None
-            raise SandboxError(f"The sandbox cannot be started. {error}") from error
-        self._send_tools(box)
-        self._send_variables(box)
-        return box
+            if isinstance(error, BoxLost):
+                return step.lost(str(error))
+            raise
+        try:
+            return self._follow(box, step)
+        except BoxLost as error:
+            if self._stopping() and not step.ending:
+                step.end("stopped", 0)
+            return step.lost(str(error))
 
-    def _send_tools(self, box: Box) -> None:
-        encoder = Encoder(self._limits)
-        tools = [described(name, tool) for name, tool in self._tools.items()]
-        box.send({"op": "tools", "tools": encoder.value(tools)}, encoder.blobs)
+    def _open_box(self, step: Step) -> Box:
+        if self._stopping():
+            raise Stopped("The run was stopped.")
+        if self._box is not None and self._box.alive:
+            self._box.cancel = self.cancel
+            return self._box
+        self._drop()
+        if step.number > 1:
+            step.print("[This step runs in a new box: variables of earlier steps are gone.]\n")
+        self._sent_files = {}
+        self._box = self._pool.take()
+        self._box.cancel = self.cancel
+        try:
+            self._box.open(self._pool.level.number, self._limits, self._files_dir)
+            send_tools(self._box, self._tools)
+            self._send_variables(self._box)
+        except BoxLost as error:
+            raise SandboxError(f"The sandbox cannot be started. {error}.") from error
+        return self._box
 
     def _send_variables(self, box: Box) -> None:
         encoder = Encoder(self._limits)
         box.send({"op": "set", "variables": encoder.value(self._variables)}, encoder.blobs)
 
-    def _send_files(self, box: Box, step: _Step) -> None:
+    def _send_files(self, box: Box, step: Step) -> None:
         """Hand the attached files over the pipe where the box cannot open them itself."""
         if self._files_dir is None or self._pool.level.number != 2:
             return
         for path in sorted(self._files_dir.iterdir()):
             known = path.stat().st_size, path.stat().st_mtime_ns
-            if not path.is_file() or self._sent.get(path.name) == known:
+            if not path.is_file() or self._sent_files.get(path.name) == known:
                 continue
-            self._sent[path.name] = known
+            self._sent_files[path.name] = known
             encoder = Encoder(self._limits)
             try:
-                message = {"op": "file", "name": path.name, "content": encoder.value(path.read_bytes())}
-                box.send(message, encoder.blobs, self.cancel)
+                content = encoder.value(path.read_bytes())
             except CannotCross as error:
-                self._print(step, f"[{path.name} cannot be read from the code: {error}.]\n")
+                step.print(f"[{path.name} cannot be read from the code: {error}.]\n")
+                continue
+            box.send({"op": "file", "name": path.name, "content": content}, encoder.blobs)
 
-    def _follow(self, box: Box, step: _Step) -> CodeOutput:
+    def _follow(self, box: Box, step: Step) -> CodeOutput:
         while True:
             frame = box.receive(_TICK)
             self._watch(box, step)
             if frame is None:
                 continue
             if frame.message.get("step") != step.number:
-                if frame.op == "print":
-                    continue
-                raise self._broken(box, "spoke of another step")
+                raise broken(box, "spoke of another step")
             match frame.op:
                 case "print":
-                    self._print(step, str(frame.message.get("text")))
+                    step.print(frame.message.get("text"))
+                case "figure":
+                    self._show(box, step, frame)
                 case "call":
-                    self._call(box, step, frame)
+                    serve(box, step, frame, self._tools, self._fatal, self._stopping)
                 case "done" | "failed" | "interrupted":
-                    return self._finished(step, frame)
+                    return step.finished(frame)
                 case _:
-                    raise self._broken(box, "sent an unknown message")
+                    raise broken(box, "sent an unknown message")
 
-    def _watch(self, box: Box, step: _Step) -> None:
+    def _watch(self, box: Box, step: Step) -> None:
         """Start the end of a step whose time is up or that was stopped; kill what does not unwind."""
-        if not step.ending:
-            if self._stopping():
-                step.end("stopped", _STOP_GRACE)
-            elif step.code_seconds() > self._limits.step_seconds:
-                step.end("slow", self._limits.grace_seconds)
-            else:
-                return
-            box.interrupt()
-        elif time.monotonic() > step.kill_at:
+        if step.ending and time.monotonic() > step.kill_at:
             box.kill()
-            raise BoxLost(
-                f"The code ran longer than {self._limits.step_seconds:g} s and did not let itself be interrupted"
-            )
+            limit = f"{self._limits.step_seconds:g} s"
+            raise BoxLost(f"The code ran longer than {limit} and did not let itself be interrupted")
+        if step.ending or not (self._stopping() or step.slow):
+            return
+        if self._stopping():
+            step.end("stopped", STOP_GRACE)
+        else:
+            step.end("slow", self._limits.grace_seconds)
+        box.interrupt()
+
+    def _show(self, box: Box, step: Step, frame: Frame) -> None:
+        step.figures += 1
+        if step.figures > self._limits.figures or self.observer is None:
+            return
+        try:
+            png = frame.decoder.bytes(frame.message)
+            check_png(png, self._limits.pixels)
+        except (BadFrame, KeyError) as error:
+            raise broken(box, f"sent {error}") from error
+        self.observer.figure(png)
 
     def _stopping(self) -> bool:
         return self.cancel.is_set() or self._interrupted.is_set()
-
-    def _broken(self, box: Box, what: str) -> BoxLost:
-        box.kill()
-        return BoxLost(f"The box was ended because it {what}")
-
-    def _print(self, step: _Step, text: str) -> None:
-        room = 2 * self._limits.output_chars - step.printed_chars
-        text = text.encode("utf-8", "replace").decode()[: max(room, 0)]
-        if text:
-            step.printed.append(text)
-            step.printed_chars += len(text)
-            if self.observer is not None:
-                self.observer.printed(text)
-
-    def _finished(self, step: _Step, frame: Frame) -> CodeOutput:
-        logs = "".join(step.printed)
-        trace = _text(frame.message.get("trace"), 10_000)
-        if step.ending == "answered":
-            return CodeOutput(output=step.answer, logs=logs, is_final_answer=True)
-        if step.fatal is not None:
-            raise step.fatal
-        if step.ending == "stopped":
-            raise Stopped("The run was stopped.")
-        if step.ending == "slow":
-            limit = f"{self._limits.step_seconds:g} s (the time in tools not counted)"
-            raise CodeError(
-                f"The code ran longer than {limit} and was interrupted; the variables are kept.\n{trace}"
-            )
-        if frame.op == "interrupted":
-            limit = f"{self._limits.cpu_seconds:g} s of CPU time"
-            raise CodeError(
-                f"The code used more than {limit} and was interrupted; the variables are kept.\n{trace}"
-            )
-        if frame.op == "failed":
-            raise CodeError(trace)
-        value = frame.message.get("value")
-        return CodeOutput(None if value is None else _text(value, 2 * self._limits.output_chars), logs, False)
-
-    def _lost(self, step: _Step, why: str) -> CodeOutput:
-        if step.ending == "answered":
-            return CodeOutput(output=step.answer, logs="".join(step.printed), is_final_answer=True)
-        if step.fatal is not None:
-            raise step.fatal
-        if step.ending == "stopped":
-            raise Stopped("The run was stopped.")
-        raise BoxLost(why + _LOST)
-
-    def _call(self, box: Box, step: _Step, frame: Frame) -> None:
-        if step.ending:
-            return  # the box is being ended and waits for no reply
-        name, step.calls = frame.message.get("tool"), step.calls + 1
-        reply = {"step": step.number, "call": frame.message.get("call")}
-        tool = self._tools.get(name) if isinstance(name, str) else None
-        if tool is None:
-            error = f"There is no tool of that name; there are: {', '.join(self._tools)}."
-        elif step.calls > self._limits.tool_calls:
-            error = f"This step has used its {self._limits.tool_calls} tool calls; go on in the next step."
-        else:
-            self._serve(box, step, str(name), tool, reply, frame)
-            return
-        box.send({**reply, "op": "error", "message": error}, [], self.cancel)
-
-    def _serve(
-        self, box: Box, step: _Step, name: str, tool: Callable[..., Any], reply: dict[str, Any], frame: Frame
-    ) -> None:
-        args, kwargs = self._arguments(box, frame)
-        number, began = step.calls, time.monotonic()
-        if self.observer is not None:
-            self.observer.tool_started(number, name, shown_arguments(args, kwargs))
-        outcome = use_tool(name, tool, args, kwargs, self._fatal, self._stopping)
-        seconds = time.monotonic() - began
-        step.tool_seconds += seconds
-        if self.observer is not None:
-            self.observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
-        if outcome.stopped or outcome.fatal is not None:
-            step.fatal = outcome.fatal
-            step.end("stopped" if outcome.stopped else "fatal", _STOP_GRACE)
-            box.interrupt()
-        elif outcome.error:
-            box.send({**reply, "op": "error", "message": outcome.error}, [], self.cancel)
-        elif name == "final_answer":
-            step.answer = outcome.value
-            step.end("answered", self._limits.grace_seconds)
-            box.send({**reply, "op": "final"}, [], self.cancel)
-        else:
-            self._give(box, name, reply, outcome.value)
-
-    def _arguments(self, box: Box, frame: Frame) -> tuple[list[Any], dict[str, Any]]:
-        try:
-            args = frame.decoder.value(frame.message.get("args"))
-            kwargs = frame.decoder.value(frame.message.get("kwargs"))
-        except BadFrame as error:
-            raise self._broken(box, f"sent {error}") from error
-        if type(args) is not list or type(kwargs) is not dict or not all(type(key) is str for key in kwargs):
-            raise self._broken(box, "sent arguments that are none")
-        return args, kwargs
-
-    def _give(self, box: Box, name: str, reply: dict[str, Any], value: Any) -> None:
-        encoder = Encoder(self._limits)
-        try:
-            message = {**reply, "op": "result", "value": encoder.value(value), "replaced": encoder.replaced}
-            box.send(message, encoder.blobs, self.cancel)
-        except CannotCross as error:
-            text = f"{name} did its work, but its result cannot be sent: {error}."
-            box.send({**reply, "op": "error", "message": text}, [], self.cancel)
-
-
-def _text(value: Any, size: int) -> str:
-    """Text of the box, which may have sent anything at all."""
-    return str(value).encode("utf-8", "replace").decode()[:size]

@@ -19,13 +19,15 @@ class Limits:
     """Printed text of one step that is kept; the middle of longer output is left out."""
     tool_calls: int = 60
     """Tool calls of one step."""
-    frame_bytes: int = 2 << 20
+    frame_bytes: int = 1 << 20
     """JSON of one message between host and box."""
     blob_bytes: int = 16 << 20
     """Raw attachments (bytes, arrays, images) of one message."""
     nesting: int = 24
     """Depth of lists in lists of one value that crosses."""
-    pixels: int = 16_000_000
+    pixels: int = 8_000_000
     """Pixels of one image that crosses, checked before it is decoded."""
+    figures: int = 10
+    """Figures that one step may show."""
     open_files: int = 128
     """File descriptors of one box."""

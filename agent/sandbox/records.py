@@ -77,3 +77,10 @@ def record_class(kind: str, fields: tuple[str, ...]) -> type[Record]:
     spec = [(name, Any) for name in fields]
     made = dataclasses.make_dataclass(kind, spec, bases=(Record,), init=False, repr=False, eq=False)
     return made
+
+
+@lru_cache(maxsize=64)
+def list_class(kind: str) -> type[RecordList]:
+    """The class of lists of that name; plain `RecordList` when it is no name."""
+    made: type[RecordList] = type(kind, (RecordList,), {}) if kind.isidentifier() else RecordList
+    return made

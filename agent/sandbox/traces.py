@@ -33,29 +33,34 @@ def remember(filename: str, code: str) -> None:
 
 
 def explain(error: BaseException, filename: str) -> str:
-    """The traceback of the steps' own frames, the last one with its line marked, and the error.
+    """Where it went wrong, and the error with what to do about it in the last line.
 
     filename: the step that ran, "<step 3>"; frames of earlier steps name their step.
     """
-    parts = []
-    places = _places(error.__traceback__)
-    if isinstance(error, SyntaxError) and error.filename == filename and error.lineno:
-        parts.append(_excerpt(filename, error.lineno, f"line {error.lineno}:", error.offset))
-    for i, (source, line, name) in enumerate(places):
-        title = _title(source, line, name, filename)
-        if 2 <= i < len(places) - _SHOWN_FRAMES:
-            if i == 2:
-                parts.append(f"... {len(places) - _SHOWN_FRAMES - 2} more calls ...")
-        elif i < len(places) - 1:
-            parts.append(f"{title} {linecache.getline(source, line).strip()}")
-        elif not isinstance(error, SyntaxError) or error.filename != filename:
-            parts.append(_excerpt(source, line, title))
-    parts.append(describe(error))
+    hint = _hint(error)
     cause = error.__cause__
+    parts = [locate(error, filename)]
     if cause is not None and str(cause) != str(error):
         parts.append(f"caused by {describe(cause)}")
-    hint = _hint(error)
-    return "\n".join([*parts, f"Hint: {hint}"] if hint else parts)
+    parts.append(f"{describe(error)} ({hint})" if hint else describe(error))
+    return "\n".join(part for part in parts if part)
+
+
+def locate(error: BaseException, filename: str) -> str:
+    """The steps' own frames of a traceback; of the last one the lines around, its own marked."""
+    if isinstance(error, SyntaxError) and error.filename == filename and error.lineno:
+        return _excerpt(filename, error.lineno, f"line {error.lineno}:", error.offset)
+    places = _places(error.__traceback__)
+    parts = []
+    for i, (source, line, name) in enumerate(places):
+        title = _title(source, line, name, filename)
+        if i == len(places) - 1:
+            parts.append(_excerpt(source, line, title))
+        elif i < 2 or i >= len(places) - _SHOWN_FRAMES:
+            parts.append(f"{title} {linecache.getline(source, line).strip()}")
+        elif i == 2:
+            parts.append(f"... {len(places) - _SHOWN_FRAMES - 2} more calls ...")
+    return "\n".join(parts)
 
 
 def describe(error: BaseException) -> str:

@@ -1,8 +1,7 @@
 """The child side of the box: runs the model's code, one step after the other.
 
 It is sent to the child as text and imports only the modules sent with it, so
-that it runs the same behind any command. The pipe is moved away from stdin and
-stdout before anything else runs: model code that prints or reads cannot touch it.
+that it runs the same behind any command.
 """
 
 import ast
@@ -11,25 +10,22 @@ import importlib
 import inspect
 import io
 import os
-import select
 import signal
 import sys
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from . import lock
+from .arrays import png
 from .attached import AttachedFiles
+from .channel import Channel, Interrupted
 from .codec import Decoder, Encoder
-from .frames import HEADER, CannotCross, frame_size, pack, unpack
+from .frames import CannotCross
 from .limits import Limits
+from .printed import Printed, capped
 from .records import Record, RecordList
-from .traces import explain, remember
-
-
-class Interrupted(BaseException):
-    """The host, or the CPU timer, wants the step to end; not an Exception, so that code rarely catches it."""
+from .traces import explain, locate, remember
 
 
 class StepOver(BaseException):
@@ -41,103 +37,6 @@ class ToolError(Exception):
 
 
 ToolError.__module__ = "builtins"
-
-
-class Channel:
-    """Frames over two descriptors; an interrupt never cuts one in two."""
-
-    def __init__(self) -> None:
-        self._in, self._out = os.dup(0), os.dup(1)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(nothing, standard)
-        os.close(nothing)
-        self.limits = Limits()
-        self.interruptible = False
-        self._held = False
-        self._reason = ""
-
-    def interrupt(self, reason: str) -> None:
-        """Raise Interrupted in the step, now or as soon as no frame is half done."""
-        if self.interruptible and self._held:
-            self._reason = reason
-        elif self.interruptible:
-            raise Interrupted(reason)
-
-    def send(self, message: dict[str, Any], blobs: list[bytes] | None = None) -> None:
-        frame = memoryview(pack(message, blobs or [], self.limits))
-        with self._whole():
-            while frame:
-                frame = frame[os.write(self._out, frame) :]
-
-    def receive(self) -> tuple[dict[str, Any], Decoder]:
-        select.select([self._in], [], [])
-        with self._whole():
-            text, blobs = frame_size(self._read(HEADER.size), self.limits)
-            message = unpack(self._read(text))
-            return message, Decoder(self._read(blobs), self.limits, typed=True)
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-        reason, self._reason = self._reason, ""
-        if reason and self.interruptible:
-            raise Interrupted(reason)
-
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            piece = os.read(self._in, min(size - len(data), 1 << 20))
-            if not piece:
-                os._exit(0)  # the host is gone: so are we, whatever the code does in its `finally`
-            data += piece
-        return bytes(data)
-
-
-class Printed(io.TextIOBase):
-    """What the code prints: sent line by line up to a cap, then only the end is kept."""
-
-    def __init__(self, channel: Channel) -> None:
-        self._channel = channel
-        self.begin(0)
-
-    def begin(self, step: int) -> None:
-        self._step, self._line, self._sent, self._tail, self._cut = step, "", 0, "", 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        head = self._channel.limits.output_chars * 3 // 4
-        room = max(0, head - self._sent - len(self._line))
-        self._line += text[:room]
-        if len(text) > room:
-            keep = self._channel.limits.output_chars - head
-            tail = self._tail + text[room:]
-            self._cut += max(0, len(tail) - keep)
-            self._tail = tail[-keep:]
-        if "\n" in text or len(self._line) > 4096:
-            self.flush()
-        return len(text)
-
-    def flush(self) -> None:
-        if self._line:
-            line, self._line = self._line, ""
-            self._sent += len(line)
-            self._send(line)
-
-    def end(self) -> None:
-        self.flush()
-        if self._tail:
-            note = f"\n... {self._cut:,} characters left out ...\n" if self._cut else ""
-            self._send(note + self._tail)
-
-    def _send(self, text: str) -> None:
-        self._channel.send({"op": "print", "step": self._step, "text": text})
 
 
 class ToolFunction:
@@ -243,15 +142,18 @@ class Worker:
     def _guarded(self, filename: str, code: str) -> dict[str, Any]:
         try:
             self.channel.interruptible = True
-            return {"op": "done", "value": self._execute(filename, code)}
+            value = self._execute(filename, code)
+            self._show_figures(value)
+            return {"op": "done", "value": self._shown(value)}
         except StepOver:
             return {"op": "done", "value": None}
         except Interrupted as stop:
-            return {"op": "interrupted", "reason": str(stop), "trace": _capped(explain(stop, filename), 4000)}
+            return {"op": "interrupted", "reason": str(stop), "trace": capped(locate(stop, filename), 4000)}
         except BaseException as error:  # noqa: BLE001 - whatever the code raises is told to the model
-            return {"op": "failed", "trace": _capped(explain(error, filename), 8000)}
+            return {"op": "failed", "trace": capped(explain(error, filename), 8000)}
 
-    def _execute(self, filename: str, code: str) -> str | None:
+    def _execute(self, filename: str, code: str) -> Any:
+        """Run the code; the value of its last expression, None when it ends with a statement."""
         remember(filename, code)
         tree = ast.parse(code, filename)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -259,12 +161,32 @@ class Worker:
         if not isinstance(last, ast.Expr):
             return None
         shown = compile(ast.Expression(last.value), filename, "eval", dont_inherit=True)
-        value = eval(shown, self._space)  # noqa: S307 - what the box is for
+        return eval(shown, self._space)  # noqa: S307 - what the box is for
+
+    def _shown(self, value: Any) -> str | None:
         if value is None:
             return None
         self._space["_"] = value
-        plain = isinstance(value, str | Record | RecordList)
-        return _capped(str(value) if plain else repr(value), self.channel.limits.output_chars)
+        text = str(value) if isinstance(value, str | Record | RecordList) else repr(value)
+        return capped(text, self.channel.limits.output_chars)
+
+    def _show_figures(self, value: Any) -> None:
+        """Send what was drawn: an image that is the step's value, and all open figures of matplotlib."""
+        image, pyplot = sys.modules.get("PIL.Image"), sys.modules.get("matplotlib.pyplot")
+        try:
+            if image is not None and isinstance(value, image.Image):
+                self._send_figure(png(value, self.channel.limits.pixels))
+            for number in pyplot.get_fignums() if pyplot is not None else ():
+                out = io.BytesIO()
+                pyplot.figure(number).savefig(out, format="png", bbox_inches="tight")
+                pyplot.close(number)
+                self._send_figure(out.getvalue())
+        except CannotCross as error:
+            self._printed.write(f"[a figure cannot be shown: {error}]\n")
+
+    def _send_figure(self, data: bytes) -> None:
+        encoder = Encoder(self.channel.limits)
+        self.channel.send({"op": "figure", "step": self._step, **encoder.blob(data)}, encoder.blobs)
 
     def call(self, tool: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """The value of a tool that the host runs; ToolError when it fails."""
@@ -294,13 +216,6 @@ class Worker:
     def _note(self, what: str, kinds: list[str]) -> None:
         if kinds:
             self._printed.write(f"[{what}: {', '.join(sorted(set(kinds)))}]\n")
-
-
-def _capped(text: str, size: int) -> str:
-    if len(text) <= size:
-        return text
-    head = size * 3 // 4
-    return f"{text[:head]}\n... {len(text) - size:,} characters left out ...\n{text[head - size :]}"
 
 
 def _no_input(prompt: object = "") -> str:

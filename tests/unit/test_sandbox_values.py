@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from agent.sandbox.codec import Decoder, Encoder, check_png
+from agent.sandbox.arrays import check_png
+from agent.sandbox.codec import Decoder, Encoder
 from agent.sandbox.frames import BadFrame, CannotCross, frame_size, pack, unpack
 from agent.sandbox.limits import Limits
 from agent.sandbox.records import Record
