@@ -19,7 +19,7 @@ from tools.ledger import Attempt, CachedPage
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, question TEXT NOT NULL, process INTEGER NOT NULL, started REAL NOT NULL, ended REAL, outcome TEXT
+    id TEXT PRIMARY KEY, question TEXT NOT NULL, process TEXT NOT NULL, started REAL NOT NULL, ended REAL, outcome TEXT
 );
 CREATE TABLE IF NOT EXISTS events (
     run_id TEXT NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, body TEXT NOT NULL,
@@ -106,7 +106,7 @@ class Store:
         with self._cursor() as db:
             db.execute(
                 "INSERT INTO runs (id, question, process, started) VALUES (?, ?, ?, ?)",
-                (run_id, question, os.getpid(), time.time()),
+                (run_id, question, _process(os.getpid()), time.time()),
             )
             self._seqs[run_id] = 0
 
@@ -153,7 +153,7 @@ class Store:
         """Close the log of every run whose process is gone; how many there were. `reason`: one sentence."""
         with self._cursor() as db:
             rows = db.execute("SELECT id, process, started FROM runs WHERE ended IS NULL").fetchall()
-        orphans = [(run_id, started) for run_id, process, started in rows if not _lives(process)]
+        orphans = [(run_id, started) for run_id, process, started in rows if not _lives(str(process))]
         for run_id, started in orphans:
             with self._cursor() as db:
                 last = db.execute("SELECT max(time) FROM events WHERE run_id = ?", (run_id,)).fetchone()[0]
@@ -198,16 +198,17 @@ class Store:
         return [Listed(*row) for row in rows]
 
 
-def _lives(process: int) -> bool:
-    if process == os.getpid():
-        return False  # this process has only just begun: the number was another's
+def _lives(process: str) -> bool:
+    return _process(int(process.split()[0])) == process
+
+
+def _process(number: int) -> str:
+    """A process and when it began: its number alone is given to another one after it."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        stat = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return f"{number}"
+    return f"{number} {stat.rpartition(')')[2].split()[19]}"
 
 
 class RunLedger:
@@ -225,9 +226,10 @@ class RunLedger:
             )
 
     def snapshot(self, url: str, title: str, text: str) -> None:
-        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        content = text.encode("utf-8", "replace")
+        digest = hashlib.sha256(content).hexdigest()
         with self._store._cursor() as db:
-            db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (digest, text))
+            db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (digest, content.decode()))
             db.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
                 (self._run_id, url, title, digest, time.time()),

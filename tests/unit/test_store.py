@@ -1,0 +1,209 @@
+"""What is kept of runs and pages: for a reader in another process, after a crash, and from many threads."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.events import (
+    Notice,
+    Outcome,
+    OutputPrinted,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+    ThoughtWritten,
+    Usage,
+)
+from agent.settings import PROJECT
+from agent.store import Listed, Store
+from tools.ledger import Attempt, CachedPage
+
+STARTED = RunStarted("How many?", "model", "library only", "1 full")
+END = RunEnded(Outcome.ANSWERED, "two", (), "", 3.0, Usage(10, 2), 1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "research.sqlite"
+
+
+@pytest.fixture
+def store(path: Path) -> Store:
+    return Store(path)
+
+
+def in_another_process(code: str, path: Path) -> str:
+    """What this code prints there; `store` is a Store on the same file."""
+    head = f"from pathlib import Path; from agent.store import Store; store = Store(Path({str(path)!r}))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_a_log_can_be_read_from_where_a_reader_left_off(store: Store) -> None:
+    store.create_run("r", "How many?")
+    assert store.last_seq("r") == 0
+    for number in range(1, 6):
+        assert store.append("r", StepStarted(number)) == number
+    assert store.last_seq("r") == 5
+    assert store.events("r", after=3) == [(4, StepStarted(4)), (5, StepStarted(5))]
+    assert store.events("r", after=5) == []
+
+
+def test_a_run_is_known_by_its_question_and_its_outcome(store: Store) -> None:
+    store.create_run("r", "How many?")
+    store.append("r", STARTED)
+    going = store.run("r")
+    assert going is not None
+    assert (going.question, going.ended, going.outcome) == ("How many?", None, None)
+    store.append("r", END)
+    ended = store.run("r")
+    assert ended is not None
+    assert ended.outcome is Outcome.ANSWERED
+    assert ended.ended is not None
+    assert ended.ended >= ended.started
+
+
+def test_a_run_that_never_was_is_none_and_has_an_empty_log(store: Store) -> None:
+    assert store.run("../../etc/passwd") is None
+    assert (store.last_seq("nothing"), store.events("nothing"), store.snapshots("nothing")) == (0, [], [])
+
+
+def test_another_process_reads_the_log_while_the_run_goes_on(store: Store, path: Path) -> None:
+    store.create_run("r", "How many?")
+    store.append("r", STARTED)
+    store.append("r", ThoughtWritten(1, "“two” — ½"))
+    code = "print(store.last_seq('r'), ascii(store.events('r')[1][1].text), store.run('r').ended)"
+    assert in_another_process(code, path) == f"2 {'“two” — ½'!a} None"
+
+
+def test_a_run_whose_process_is_gone_is_closed_when_the_app_starts_again(store: Store, path: Path) -> None:
+    in_another_process(
+        "from agent.events import *\n"
+        "store.create_run('dead', 'How many?')\n"
+        "store.append('dead', StepStarted(1))\n"
+        "store.append('dead', StepEnded(1, 2.0, Usage(100, 5), 'searched', ''))\n"
+        "store.append('dead', StepStarted(2))\n",
+        path,
+    )
+    assert store.end_orphans("The app was ended.") == 1
+    end = store.events("dead")[-1][1]
+    assert isinstance(end, RunEnded)
+    assert (end.outcome, end.reason, end.usage, end.steps) == (
+        Outcome.FAILED,
+        "The app was ended.",
+        Usage(100, 5),
+        1,
+    )
+    record = store.run("dead")
+    assert record is not None
+    assert record.outcome is Outcome.FAILED
+    assert store.end_orphans("The app was ended.") == 0
+
+
+def test_a_run_of_a_process_that_lives_is_left_alone_by_another_one_that_starts(
+    store: Store, path: Path
+) -> None:
+    store.create_run("mine", "How many?")
+    assert in_another_process("print(store.end_orphans('ended'))", path) == "0"
+    assert store.end_orphans("ended") == 0
+
+
+def test_a_process_that_got_the_number_of_a_dead_one_does_not_keep_its_run_open(store: Store) -> None:
+    store.create_run("r", "How many?")
+    store._db.execute("UPDATE runs SET process = ?", (f"{os.getppid()} 1",))
+    assert store.end_orphans("ended") == 1
+
+
+def test_many_threads_write_one_log_and_no_event_is_lost_or_doubled(store: Store) -> None:
+    store.create_run("r", "How many?")
+
+    def write(number: int) -> None:
+        for each in range(50):
+            store.append("r", Notice(f"{number}-{each}"))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    events = store.events("r")
+    assert [seq for seq, _ in events] == list(range(1, 201))
+    assert len({event for _, event in events}) == 200
+
+
+def test_two_processes_write_at_once_without_locking_each_other_out(store: Store, path: Path) -> None:
+    store.create_run("here", "?")
+    other = threading.Thread(
+        target=in_another_process,
+        args=(
+            "from agent.events import Notice\nstore.create_run('there', '?')\n"
+            "for n in range(100): store.append('there', Notice(str(n)))",
+            path,
+        ),
+    )
+    other.start()
+    while other.is_alive():
+        store.append("here", OutputPrinted(1, "x"))
+        time.sleep(0.001)  # as a run does: it never writes without a break
+    other.join()
+    assert store.last_seq("there") == 100
+
+
+def test_the_ledger_of_a_run_tells_what_was_tried_listed_and_read_in_order(store: Store) -> None:
+    ledger, other = store.ledger("r"), store.ledger("other")
+    good = Attempt("http://a.example", "http://a.example/", 200, "text/html", 500, 0.2, cached=True)
+    bad = Attempt("http://b.example", "http://b.example", None, "", 0, 1.0, error="It does not answer.")
+    ledger.attempt(good)
+    ledger.attempt(bad)
+    other.listed("http://else.example", "Else", "")
+    for number in range(3):
+        ledger.listed(f"http://{number}.example", f"Title {number}", "words")
+    ledger.snapshot("http://a.example/", "A", "the text")
+    assert store.attempts("r") == [good, bad]
+    assert store.listed("r") == [Listed(f"http://{n}.example", f"Title {n}", "words") for n in range(3)]
+    assert [(s.url, s.title, s.text) for s in store.snapshots("r")] == [
+        ("http://a.example/", "A", "the text")
+    ]
+    assert store.snapshots("other") == []
+
+
+def test_a_page_read_by_two_runs_is_kept_once(store: Store) -> None:
+    for run in ("r", "s"):
+        store.ledger(run).snapshot("http://a.example/", "A", "the same text" * 1000)
+    assert store._db.execute("SELECT count(*) FROM texts").fetchone() == (1,)
+    assert store.snapshots("r")[0].text == store.snapshots("s")[0].text
+
+
+def test_a_page_with_half_a_character_is_kept_too(store: Store) -> None:
+    store.ledger("r").snapshot("http://a.example/", "A", "half \ud83d here")
+    assert store.snapshots("r")[0].text == "half ? here"
+
+
+def test_a_page_is_served_from_the_cache_until_it_is_too_old(path: Path) -> None:
+    page = CachedPage("http://a.example/", "text/html; charset=latin1", "a.html", b"\xe9\x00")
+    store = Store(path, page_age=60)
+    store.page_cache().put("http://a.example", page)
+    assert store.page_cache().get("http://a.example") == page
+    assert store.page_cache().get("http://b.example") is None
+    store._db.execute("UPDATE page_cache SET time = time - 61")
+    assert store.page_cache().get("http://a.example") is None
+    store.page_cache().put("http://b.example", page)
+    assert store._db.execute("SELECT url FROM page_cache").fetchall() == [("http://b.example",)]
+
+
+def test_steps_of_an_earlier_app_are_read_back_after_a_restart(store: Store, path: Path) -> None:
+    store.create_run("r", "How many?")
+    for event in (STARTED, StepStarted(1), StepEnded(1, 1.0, Usage(), "answered"), END):
+        store.append("r", event)
+    store.close()
+    again = Store(path)
+    assert [event for _, event in again.events("r")][-1] == END
+    assert again.append("r", Notice("more")) == 5
