@@ -206,15 +206,14 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         box.interrupt()
 
     def _show(self, box: Box, step: Step, frame: Frame) -> None:
-        step.figures += 1
-        if step.figures > self._limits.figures or self.observer is None:
-            return
         try:
             png = frame.decoder.bytes(frame.message)
             check_png(png, self._limits.pixels)
         except (BadFrame, KeyError) as error:
             raise broken(box, f"sent {error}") from error
-        self.observer.figure(png)
+        step.figures += 1
+        if self.observer is not None and step.figures <= self._limits.figures:
+            self.observer.figure(png)
 
     def _stopping(self) -> bool:
         return self.cancel.is_set() or self._interrupted.is_set()

@@ -176,11 +176,12 @@ class Worker:
         try:
             if image is not None and isinstance(value, image.Image):
                 self._send_figure(png(value, self.channel.limits.pixels))
-            for number in pyplot.get_fignums() if pyplot is not None else ():
-                out = io.BytesIO()
-                pyplot.figure(number).savefig(out, format="png", bbox_inches="tight")
-                pyplot.close(number)
-                self._send_figure(out.getvalue())
+            if pyplot is not None:
+                for number in pyplot.get_fignums():
+                    out = io.BytesIO()
+                    pyplot.figure(number).savefig(out, format="png", bbox_inches="tight")
+                    pyplot.close(number)
+                    self._send_figure(out.getvalue())
         except CannotCross as error:
             self._printed.write(f"[a figure cannot be shown: {error}]\n")
 

@@ -129,7 +129,7 @@ class Arena:
             output = executor(code)
             return str(output.output)
         except CodeError as error:
-            return _short(str(error))
+            return str(error).splitlines()[-1]
         except BoxLost as error:
             return f"killed: {error}"
         finally:
@@ -141,11 +141,6 @@ class Arena:
             (p.name, p.lstat().st_mode, p.lstat().st_nlink, p.read_text() if p.is_file() else "")
             for p in files
         ]
-
-
-def _short(message: str) -> str:
-    lines = [line for line in message.splitlines() if not line.startswith("Hint:")]
-    return lines[0] if "interrupted" in lines[0] else lines[-1]
 
 
 def grown(action: Callable[[], str]) -> tuple[str, int]:

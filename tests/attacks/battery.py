@@ -256,7 +256,7 @@ def endless_loop(arena: Arena) -> str:
         try:
             executor("while True: pass")
         except Exception as error:  # noqa: BLE001 - any other end is the surprise
-            first = str(error).splitlines()[0]
+            first = str(error).splitlines()[-1]
         return f"{executor('kept').output}, {first}"
     finally:
         executor.cleanup()

@@ -230,6 +230,13 @@ def test_output_written_past_print_does_not_reach_the_pipe(box):
     )
 
 
+def test_an_image_is_shown_as_a_figure(box):
+    box.observer = Seen()
+    assert "PIL.Image" in box("from PIL import Image\nImage.new('RGB', (3, 2))").output
+    kind, data = box.observer.told[0]
+    assert kind == "figure" and data.startswith(b"\x89PNG")
+
+
 def test_input_is_refused_with_a_reason(box):
     assert "nobody is there to type" in failure(box, "input('name?')")
 
@@ -331,6 +338,8 @@ def forge(message, text=None):
         "forge(None, b'\\x80\\x04K\\x01.')",
         "forge({'op': 'rm', 'step': 1})",
         "forge({'op': 'done', 'step': 99})",
+        "forge({'op': 'figure', 'step': 1, 'at': 0, 'n': 10})",
+        "forge({'op': 'call', 'step': 1, 'call': ['x'] * 1000, 'tool': 'visit_page', 'args': [1], 'kwargs': {}})",
         "forge({'op': 'call', 'step': 1, 'call': 1, 'tool': 'visit_page', 'args': 3, 'kwargs': []})",
         "forge({'op': 'call', 'step': 1, 'call': 1, 'tool': 'visit_page', 'args': {'$': 'pickle'}, 'kwargs': {}})",
     ],

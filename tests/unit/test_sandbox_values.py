@@ -195,6 +195,8 @@ def test_a_value_that_is_too_deep_or_too_large_is_refused_at_the_sender():
         {"$": "__class__"},
         {"$": ["tuple"]},
         {"$": "decimal", "v": 7},
+        {"$": "decimal", "v": "1e999999999"},
+        {"$": "fraction", "v": "1e999999999"},
         {"$": "float", "v": "1e5"},
     ],
     ids=str,
