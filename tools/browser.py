@@ -13,6 +13,7 @@ from tools.fetch import Fetcher
 from tools.find import FoldedText
 from tools.ledger import Ledger
 from tools.page import Document, Link, Page, links_of, plain_text, without_targets
+from tools.search.snippet import best_passages
 from tools.tables import frame_of, table_spans
 from tools.viewport import page_spans, window
 
@@ -132,14 +133,22 @@ class TextBrowser:
             path.name for path in self.files_dir.iterdir() if path.is_file() and not path.is_symlink()
         )
 
-    def visit_file(self, name: str) -> Page:
-        """The first page of an attached file, named with or without a folder."""
+    def visit_file(self, name: str, question: str = "") -> Page:
+        """The first page of an attached file, named with or without a folder.
+
+        With a `question`, of a file longer than a page: the passages that say most about it.
+        """
         path = self._attachment(name)
         if path is None:
             names = self.attachments()
             there = f"attached are {', '.join(names)}" if names else "no file is attached to this question"
             raise DocumentError(f"There is no file {Path(name).name!r}: {there}.")
-        return self.visit(path.name)
+        first = self.visit(path.name)
+        if not question.strip() or first.pages == 1:
+            return first
+        text = best_passages(self._opened(path.name).text, question, self._limit)
+        note = f"passages about the question, from all {first.pages} pages; visit_page({path.name!r}, 1) has the whole"
+        return replace(first, text=text, note=note) if text else first
 
     def _attachment(self, name: str) -> Path | None:
         wanted = name.strip().strip("\"'").replace("\\", "/").rsplit("/", 1)[-1]

@@ -168,7 +168,7 @@ def _meta(data: bytes, at: int) -> tuple[str, int]:
             name = codec_of((found[1] or found[2] or found[3] or b"").decode("latin-1")) if found else ""
             if name:
                 charset, need_pragma = name, True
-    if not charset or need_pragma is None or (need_pragma and not pragma):
+    if at >= len(data) or not charset or need_pragma is None or (need_pragma and not pragma):
         return "", at
     # The tag itself was just read as ASCII, so it cannot be UTF-16.
     return ("utf-8" if charset.startswith("utf-16") else charset), at

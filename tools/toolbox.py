@@ -141,7 +141,8 @@ class InspectFile(_PageTool):
     }
 
     def forward(self, file_path: Any, question: Any = None) -> Page:  # type: ignore[override]
-        return self._browser.visit_file(_words(file_path, "file_path", "inspect_file_as_text('data.csv')"))
+        name = _words(file_path, "file_path", "inspect_file_as_text('data.csv')")
+        return self._browser.visit_file(name, "" if question is None else str(question))
 
 
 def _words(value: Any, name: str, example: str) -> str:

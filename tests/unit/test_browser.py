@@ -141,6 +141,17 @@ def test_only_attached_files_are_read_and_only_by_their_name(tmp_path: Path) -> 
         browser().visit_file("x.pdf")
 
 
+def test_a_long_attached_file_answers_a_question_with_its_passages(tmp_path: Path) -> None:
+    filler = "Nothing of interest stands in this paragraph about the weather.\n\n" * 200
+    (tmp_path / "report.txt").write_text(f"{filler}The budget of the harbour was 41 million.\n\n{filler}")
+    page = browser(files_dir=tmp_path, viewport_chars=1000).visit_file(
+        "report.txt", "What was the harbour's budget?"
+    )
+    assert "41 million" in page.text
+    assert len(page.text) <= 1000
+    assert "from all" in page.note
+
+
 def test_a_page_that_says_nothing_says_why() -> None:
     routes = {
         "/empty": "",

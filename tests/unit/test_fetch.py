@@ -16,6 +16,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.local_web import Answer, LocalWeb, Request
 from tools.errors import FetchError
@@ -326,3 +328,29 @@ def test_many_fetches_at_once_each_get_their_own_page() -> None:
         for thread in threads:
             thread.join()
         assert got == {n: f"<p>/{n}</p>".encode() for n in range(40)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    head=st.sampled_from([b"HTTP/1.1 200 OK", b"HTTP/1.0 302 Found", b"HTTP/1.1 404 x", b"HTTP/2 200", b"GET / HTTP/1.1", b""]),
+    headers=st.lists(
+        st.sampled_from(
+            [b"Location: http://[", b"Location: \xff\xfe", b"Location: //", b"Content-Encoding: gzip", b"Content-Encoding: br,zstd",
+             b"Content-Length: -1", b"Content-Length: 99999999999999999999", b"Transfer-Encoding: chunked", b"Refresh: 0;url=http:///",
+             b"Content-Type: \x00", b"Content-Disposition: filename*=UTF-8''%", b"Refresh: 0", b"Connection: upgrade", b": x"]
+        ),
+        max_size=4,
+    ),
+    body=st.binary(max_size=200),
+)  # fmt: skip
+def test_no_answer_of_a_server_makes_the_fetcher_fail_in_any_other_way(
+    head: bytes, headers: list[bytes], body: bytes
+) -> None:
+    def send(request: Request) -> None:
+        request.connection.sendall(b"\r\n".join([head, *headers, b"", body]))
+
+    with LocalWeb({"/": send}) as web:
+        try:
+            fetcher(total_seconds=1).get(web.url())
+        except FetchError as error:
+            assert "\n" not in str(error)

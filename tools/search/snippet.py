@@ -4,7 +4,8 @@ import math
 import re
 import unicodedata
 
-from tools.search.passages import SIZE, Passage, sentences
+from tools.search.passages import SIZE, Passage, passages_of, sentences
+from tools.search.words import terms_of
 
 _ROOM = SIZE + 80
 _SMALL_TABLE = 500
@@ -75,6 +76,27 @@ def row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
     if len(picked) < len(rows):
         lines.append(f"({len(picked)} of {len(rows)} rows)")
     return "\n".join(line for line in lines if line)
+
+
+def best_passages(markdown: str, question: str, limit: int) -> str:
+    """The passages of a text that say most about a question, in reading order, `limit` characters at most."""
+    terms = terms_of(question)
+    passages = passages_of(markdown)
+    found = [mentions(terms, f"{p.heading} {p.header} {p.text}") for p in passages]
+    counts = [sum(place in each for each in found) for place in range(len(terms))]
+    weights = [math.log(1 + len(passages) / count) if count else 0.0 for count in counts]
+    scores = [sum(weights[place] for place in each) for each in found]
+    chosen: list[int] = []
+    room = limit
+    for place in sorted(range(len(passages)), key=lambda i: (-scores[i], i)):
+        size = len(passages[place].text) + len(passages[place].header) + 5
+        if scores[place] < 0.5 * max(scores) or not scores[place]:
+            break
+        if size <= room:
+            chosen.append(place)
+            room -= size
+    parts = [f"{p.header}\n{p.text}" if p.header else p.text for p in (passages[i] for i in sorted(chosen))]
+    return "\n…\n".join(parts)
 
 
 def _own_words(terms: list[Term]) -> list[Term]:
