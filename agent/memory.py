@@ -1,7 +1,7 @@
 """Which messages the model is sent: the prompt, the question, and as much of the work as fits.
 
-Old outputs are shortened first, the newest two last; thoughts and code stay.
-Once something is shortened it stays so, and enough goes at once, so that the
+Old outputs are shortened first, and the newest only when nothing else helps;
+thoughts and code stay. Once something is shortened it stays so, and enough goes at once, so that the
 server's cached prefix breaks rarely.
 """
 
@@ -16,6 +16,8 @@ from agent.profile import Profile
 # A guess that holds for English, code and most tokenizers; `observed` corrects it.
 _CHARS_PER_TOKEN = 3.6
 _FREED = 0.7
+# Characters that stay at the beginning and at the end of a shortened output.
+_KEPT = 150
 
 
 @dataclass
@@ -24,7 +26,6 @@ class Turn:
 
     reply: str
     output: str
-    shortened: bool = False
 
 
 @dataclass
@@ -48,15 +49,21 @@ class Memory:
         return self._messages()
 
     def compact(self, budget: int) -> bool:
-        """Shorten old outputs until about 70 % of `budget` is used; whether anything could be shortened."""
-        changed = False
+        """Shorten old outputs until about 70 % of `budget` is used; whether anything could be shortened.
+
+        The newest output is what the model asked for last: it is halved, and only while the rest leaves no room.
+        """
+        before = self._size()
+        note = self.profile.shortened
         for turn in self.turns[:-1]:
             if self.tokens() <= budget * _FREED:
                 break
-            if not turn.shortened and len(turn.output) > len(self.profile.shortened) + 200:
-                turn.output = _shortened(turn.output, self.profile.shortened)
-                turn.shortened = changed = True
-        return changed
+            if len(turn.output) > len(note) + 2 * _KEPT + 2:
+                turn.output = _shortened(turn.output, note, _KEPT)
+        for turn in self.turns[-1:]:
+            while self.tokens() > budget and len(turn.output) > len(note) + 4 * _KEPT:
+                turn.output = _shortened(turn.output, note, len(turn.output) // 2 - _KEPT)
+        return self._size() < before
 
     def observed(self, prompt_tokens: int) -> None:
         """Learn how many characters a token has from a prompt that the server has counted."""
@@ -77,7 +84,7 @@ class Memory:
         return [ChatMessage(role=MessageRole(role), content=text) for role, text in talk if text]
 
 
-def _shortened(output: str, note: str) -> str:
-    """The first lines and the last paragraph, which asks for the next step."""
-    head, last = output[:150], output[-150:]
-    return f"{head.rsplit(chr(10), 1)[0]}\n{note}\n{last.split(chr(10), 1)[-1]}"
+def _shortened(output: str, note: str, head: int) -> str:
+    """The first `head` characters, and the last paragraph, which asks for the next step; in whole lines."""
+    first, last = output[:head], output[-_KEPT:]
+    return f"{first.rsplit(chr(10), 1)[0]}\n{note}\n{last.split(chr(10), 1)[-1]}"

@@ -20,8 +20,8 @@ _SMALL_BILLIONS = 4.0
 class Profile(BaseModel):
     """One profile; texts are Jinja templates. Numbers are characters, results and tokens.
 
-    calls: the functions shown in the prompt as [call, note]; empty means that
-    every tool is shown with its own signature and description. quotes: whether
+    calls: functions shown in the prompt as [call, note]; a tool that none of them
+    names is shown with its own signature and description. quotes: whether
     the model is asked for verbatim quotes, and gets one chance to correct one.
     """
 
@@ -44,9 +44,14 @@ class Profile(BaseModel):
 
     def system_text(self, tools: Mapping[str, Tool]) -> str:
         """The system prompt with the functions that are there."""
-        known = {name: call for name, call in self.calls.items() if name in tools}
-        shown = known or {name: (_signature(tool), str(tool.description)) for name, tool in tools.items()}
-        return self.render(self.system, tools=[{"call": call, "note": note} for call, note in shown.values()])
+        shown = [call for name, call in self.calls.items() if name in tools]
+        named = " ".join(call for call, _ in shown)
+        shown += [
+            (_signature(tool), str(tool.description))
+            for name, tool in tools.items()
+            if f"{name}(" not in named
+        ]
+        return self.render(self.system, tools=[{"call": call, "note": note} for call, note in shown])
 
     @staticmethod
     def render(template: str, **values: Any) -> str:
