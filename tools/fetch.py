@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import certifi
 import httpcore
 
-from tools.address import Address, parse_address
+from tools.address import Address, join, parse_address
 from tools.coding import CODINGS, BodyDecoder, UnknownCoding
 from tools.connection import BadCertificate, CheckedNetwork, Watch
 from tools.errors import FetchError
@@ -153,7 +153,7 @@ class Fetcher:
         chain = [address.url]
         while True:
             fetched, target = self._request(address, watch)
-            if target is None or (fetched.content and urljoin(address.url, target) == address.url):
+            if target is None or (fetched.content and join(address.url, target) == address.url):
                 return fetched
             if len(chain) > self.limits.redirects:
                 raise FetchError(
@@ -161,7 +161,7 @@ class Fetcher:
                     chain[0],
                     fetched.status,
                 )
-            address = parse_address(urljoin(address.url, target), allow_local=self.allow_local)
+            address = parse_address(join(address.url, target), allow_local=self.allow_local)
             chain.append(address.url)
 
     def _request(self, address: Address, watch: Watch) -> tuple[Fetched, str | None]:

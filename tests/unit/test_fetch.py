@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.local_web import Answer, LocalWeb, Request
@@ -343,6 +343,7 @@ def test_many_fetches_at_once_each_get_their_own_page() -> None:
     ),
     body=st.binary(max_size=200),
 )  # fmt: skip
+@example(head=b"HTTP/1.0 302 Found", headers=[b"Location: http://["], body=b"")
 def test_no_answer_of_a_server_makes_the_fetcher_fail_in_any_other_way(
     head: bytes, headers: list[bytes], body: bytes
 ) -> None:

@@ -60,6 +60,10 @@ def test_one_page_found_by_two_providers_is_listed_once() -> None:
     assert titles(SearchChain([Place("a", one), Place("b", two)]).search("x")) == ["T", "U"]
 
 
+def test_a_result_with_a_broken_address_does_not_break_the_search() -> None:
+    assert titles(SearchChain([Place("a", [SearchResult("T", "http://[", "s", "a")])]).search("x")) == ["T"]
+
+
 def test_nothing_found_is_not_a_failure_and_says_what_to_try() -> None:
     results = SearchChain([Place("a", []), Place("library", [], local=True)]).search("  so   rare ")
     assert results == []

@@ -172,6 +172,9 @@ def _merged(local: list[SearchResult], web: list[list[SearchResult]], limit: int
 
 def _key(url: str) -> str:
     """What two addresses of one page have in common."""
-    parts = urlsplit(url.split("#")[0].strip())
+    try:
+        parts = urlsplit(url.split("#")[0].strip())
+    except ValueError:
+        return url
     host = parts.netloc.lower().removeprefix("www.").removeprefix("m.")
     return f"{host}{parts.path.rstrip('/')}?{parts.query}"
