@@ -14,6 +14,7 @@ from agent.settings import load_settings
 from ui.examples import examples
 from ui.fetching import fetching
 from ui.launch import launch, need_free_port
+from ui.logs import keep_log
 from ui.page import Page
 from ui.words import NAME
 
@@ -21,7 +22,7 @@ from ui.words import NAME
 def main() -> None:
     """Serve the page until the process is told to end; everything that was started is ended then."""
     settings = load_settings()
-    logging.basicConfig(level=settings.log_level, format="%(levelname)s %(name)s: %(message)s")
+    keep_log(logging.getLevelNamesMapping()[settings.log_level])
     console = Console(stderr=True)
     host = "0.0.0.0" if settings.space_id else settings.host  # noqa: S104 - a Space is reached through its proxy
     need_free_port(host, settings.port)

@@ -30,7 +30,7 @@ def fetching(console: Console) -> Iterator[Callable[[int, int, str], None]]:
 
     def tell(done: int, total: int, source: str) -> None:
         bar.start()
-        bar.update(task, description=f"Model from {source}", completed=done, total=total, visible=True)
+        bar.update(task, description=f"The model: {source}", completed=done, total=total, visible=True)
 
     try:
         yield tell

@@ -37,9 +37,10 @@ from agent.events import (
 from agent.services import Services, build_services
 from agent.session import SessionRegistry
 from agent.settings import load_settings
+from ui.clip import OUTPUT_CHARS, Clip
 from ui.fetching import fetching
 from ui.follow import follow
-from ui.step import OUTPUT_CHARS, Clip
+from ui.logs import keep_log
 from ui.words import ENDINGS, SOURCE_MARKS, count, duration
 
 EXIT_CODES = {Outcome.ANSWERED: 0, Outcome.PARTIAL: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
@@ -132,13 +133,13 @@ class Narrator:
         self._wait.stop()
         if event.answer:
             self._steps.print()
-            self._answer.print(Markdown(plain(event.answer)))
+            text = plain(event.answer)
+            self._answer.print(Markdown(text) if self._answer.is_terminal else Text(text), soft_wrap=True)
             for place, source in enumerate(event.sources, 1):
-                quote = f" “{source.quote}”" if source.quote else ""
                 mark = SOURCE_MARKS.get(source.status, "unverified")
-                self._answer.print(
-                    Text(plain(f"[{place}] {source.title} {source.url} {mark}{quote}".replace("  ", " ")))
-                )
+                quote = f"“{source.quote}”" if source.quote else ""
+                words = (f"[{place}]", source.title, source.url, mark, quote)
+                self._answer.print(Text(plain(" ".join(filter(None, words)))), soft_wrap=True)
         reason = f": {event.reason}" if event.reason else ""
         tokens = event.usage.prompt_tokens + event.usage.completion_tokens
         cost = f"{count(event.steps, 'step')} · {tokens:,} tokens · {duration(event.seconds)}"
@@ -190,7 +191,8 @@ def main(words: Sequence[str]) -> int:
     steps, answer = Console(stderr=True), Console()
     try:
         settings = load_settings()
-        logging.basicConfig(level=max(logging.WARNING, logging.getLevelNamesMapping()[settings.log_level]))
+        # The steps are the log of a terminal; only what went wrong is told besides.
+        keep_log(max(logging.WARNING, logging.getLevelNamesMapping()[settings.log_level]))
         with fetching(steps) as progress:
             services = build_services(settings, progress)
         try:

@@ -28,7 +28,7 @@ from agent.events import (
 )
 from tests.recorded_run import RUN
 from ui.chat import Transcript, transcript
-from ui.step import OUTPUT_CHARS, TEXT_CHARS
+from ui.clip import OUTPUT_CHARS, TEXT_CHARS
 
 STARTED = RunStarted("Why?", "model", "library", "1 full")
 
