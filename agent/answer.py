@@ -6,10 +6,10 @@ which the answer's own words stand, if there is one.
 """
 
 import ast
-import contextlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from smolagents import Tool
@@ -21,6 +21,9 @@ from tools.page import Document, plain_text
 
 VERIFIED, LOCATED, UNVERIFIED = "verified", "located", "unverified"
 
+_NOT_THERE = "these words do not stand in the page"
+
+_LONGEST_ANSWER = 20_000
 _MOST_SOURCES = 8
 _MOST_SEARCHED = 12
 _LONGEST_QUOTE = 600
@@ -71,35 +74,34 @@ class FinalAnswer(Tool):  # type: ignore[misc]
     ) -> None:
         """`read`: the document at an address. `seen`: addresses that this run read or was shown, newest last.
 
-        `insist`: whether a wrong quote is sent back to the model once.
+        `insist`: whether a wrong quote is sent back to the model once; `sent_back` is then the answer it had.
         """
         super().__init__()
         self.code = ""
         self._read = read
         self._seen = seen
         self._question = question
-        self._insist = insist
+        self.insist = insist
+        self.sent_back: Answer | None = None
 
     def forward(self, answer: Any, sources: Any = None) -> Answer:
-        text = as_text(answer)
+        text = as_text(answer)[:_LONGEST_ANSWER]
         if not text:
             raise BadArguments("The answer is empty: call final_answer(answer, sources=[...]) with a text.")
         named = named_sources(sources)
         checked = [self._check(source, text) for source in named]
         wrong = [source for source in checked if source.status == UNVERIFIED and source.quote]
-        if wrong and self._insist:
-            self._insist = False
-            raise ToolError(
-                f"{wrong[0].quote[:120]!r} does not stand in {wrong[0].url}: copy the words exactly from"
-                " that page, or name another source, and call final_answer again."
-            )
+        if wrong and self.insist:
+            self.insist = False
+            self.sent_back = Answer(text, tuple(checked))
+            raise ToolError(_correction(wrong[0]))
         if not any(source.status in (VERIFIED, LOCATED) for source in checked):
             checked += self._located_elsewhere(text, {source.url for source in checked})
         return Answer(text, tuple(checked[:_MOST_SOURCES]))
 
     def without_insisting(self, answer: str) -> Answer:
         """The answer with the sources that can be found for it, whatever their check says."""
-        self._insist = False
+        self.insist = False
         checked: Answer = self.forward(answer)
         return checked
 
@@ -120,29 +122,37 @@ class FinalAnswer(Tool):  # type: ignore[misc]
             status, place = LOCATED, _place(text, quote) if quote else ""
         if not place:
             status = UNVERIFIED
-            place = "these words do not stand in the page" if source.quote else "read, but not quoted"
+            place = _NOT_THERE if source.quote else "read, but not quoted"
         return Source(document.url, document.title or document.url, quote, status, place)
 
     def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
         """Sources for an answer that has no good one: where its words stand, or else what it was computed from."""
-        urls = [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]
-        texts: dict[str, str] = {}
-        for url in urls:
-            with contextlib.suppress(ToolError):  # a page that cannot be read again is no source
-                texts[url] = plain_text(self._read(url).markdown)
-        whole = self._best(texts, answer)
-        parts = [] if whole else [self._best(texts, part) for part in literals(self.code)]
-        urls = [url for url in [whole, *parts] if url]
-        return [self._check(Named(url, ""), answer) for url in dict.fromkeys(urls)]
-
-    def _best(self, texts: Mapping[str, str], words: str) -> str:
-        """The address of the text in which the words stand beside most of the question's; empty if nowhere."""
-        scores = {url: supporting_sentence(text, [words], self._question)[1] for url, text in texts.items()}
-        best = max(scores, key=scores.__getitem__, default="")
-        return best if best and scores[best] else ""
+        # Of all words: with how many of the question's they stand in one sentence at best, and where.
+        best: dict[str, tuple[int, str]] = {}
+        for url in [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]:
+            try:
+                text = plain_text(self._read(url).markdown)
+            except ToolError:
+                continue  # a page that cannot be read again is no source
+            for words in self._wanted(answer):
+                score = supporting_sentence(text, [words], self._question)[1]
+                if score > best.get(words, (0, ""))[0]:
+                    best[words] = score, url
+        found = [best[answer]] if answer in best else best.values()
+        return [self._check(Named(url, ""), answer) for url in dict.fromkeys(url for _, url in found)]
 
     def _wanted(self, answer: str) -> list[str]:
         return [answer, *literals(self.code)]
+
+
+def _correction(wrong: Source) -> str:
+    """What the model is told about a quote, once."""
+    if wrong.place != _NOT_THERE:
+        return f"The source cannot be read ({wrong.place}): name another one, and call final_answer again."
+    return (
+        f"{wrong.quote[:120]!r} does not stand in {wrong.url}: copy the words exactly from"
+        " that page, or name another source, and call final_answer again."
+    )
 
 
 def as_text(value: Any) -> str:
@@ -213,7 +223,7 @@ def supporting_sentence(text: str, wanted: Sequence[str], question: str) -> tupl
 
 
 def _places(text: str, wanted: Sequence[str]) -> list[tuple[int, int]]:
-    folded = FoldedText(text)
+    folded = _folded(text)
     for words in wanted:
         if words.casefold() in _EMPTY_WORDS:
             continue
@@ -229,16 +239,16 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    breaks = [0, *(m.end() for m in _SENTENCE_END.finditer(text)), len(text)]
-    first = max(b for b in breaks if b <= start)
-    last = min(b for b in breaks if b >= end)
-    first, last = max(first, start - _SENTENCE_CHARS // 2), min(last, end + _SENTENCE_CHARS // 2)
-    return text[first:last].strip()
+    """The sentence around a place, at most half of `_SENTENCE_CHARS` to each side."""
+    first, last = max(0, start - _SENTENCE_CHARS // 2), min(len(text), end + _SENTENCE_CHARS // 2)
+    first = max((m.end() for m in _SENTENCE_END.finditer(text, first, start)), default=first)
+    after = _SENTENCE_END.search(text, end, last)
+    return text[first : after.start() if after else last].strip()
 
 
 def _place(text: str, quote: str) -> str:
     """Where the quote stands: the heading above it, or how far down; empty when it does not stand there."""
-    found = FoldedText(text).find_all(quote.replace("*", " "))
+    found = _folded(text).find_all(quote.replace("*", " "))
     if not found:
         return ""
     start = found[0][0]
@@ -246,6 +256,12 @@ def _place(text: str, quote: str) -> str:
     if len(headings) > 1:
         return f"under “{headings[-1][:80]}”"
     return f"{round(100 * start / max(1, len(text)))} % down the page"
+
+
+@lru_cache(maxsize=1)
+def _folded(text: str) -> FoldedText:
+    """Made ready once for all that is looked for in one text after the other."""
+    return FoldedText(text)
 
 
 def _words(text: str) -> list[str]:

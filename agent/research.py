@@ -162,7 +162,9 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         try:
             reply = yield from self._stream(step)
         except ContextOverflow as error:
-            if not self._talk.compact(error.limit or self._talk.tokens() * 3 // 4):
+            self._talk.observed(error.prompt_tokens or 0)
+            tokens = self._talk.tokens()
+            if not self._talk.compact(min(tokens, error.limit or tokens) * 3 // 4):
                 raise
             reply = yield from self._stream(step)
         if reply.thought.strip():
@@ -201,7 +203,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         step.tool_calls = [ToolCall("python_interpreter", code, f"call_{step.step_number}")]
         final = self.tools["final_answer"]
         if isinstance(final, FinalAnswer):
-            final.code = code
+            final.code, final.insist = code, final.insist and step.step_number < self.max_steps
         executor: SandboxExecutor = self.python_executor
         executor.observer = narrator
         try:
@@ -227,9 +229,11 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
             self.conclusion = self._partial("The model stated this without closing its work.")
 
     def _partial(self, reason: str) -> Conclusion:
-        """The last thought as a partial answer, with what the check finds for it."""
+        """An answer that was sent back, or else the last thought with what the check finds for it."""
         final = self.tools["final_answer"]
-        if isinstance(final, FinalAnswer) and self.last_thought:
+        if isinstance(final, FinalAnswer) and final.sent_back is not None:
+            answer = final.sent_back
+        elif isinstance(final, FinalAnswer) and self.last_thought:
             answer = final.without_insisting(self.last_thought)
         else:
             answer = Answer(self.last_thought, ())
