@@ -17,8 +17,9 @@ from typing import Any
 
 import httpcore
 
-from tools.address import Address, resolve
+from tools.address import Address
 from tools.errors import FetchError
+from tools.resolve import resolve
 
 _SLICE = 0.1
 

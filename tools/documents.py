@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tools.charset import charset_in, decode, unmistakable
 from tools.errors import DocumentError
-from tools.markdown import resolve_links
-from tools.page import Document
+from tools.page import Document, resolve_links
 from tools.pdf import pdf_document
 from tools.sheets import csv_document, workbook_document
 from tools.webpage import html_document

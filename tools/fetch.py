@@ -1,25 +1,29 @@
 """The only door to the network: guarded, bounded, cached, written down."""
 
-import re
 import ssl
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from http import HTTPStatus
-from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
 
 import certifi
 import httpcore
 
-from tools.address import Address, join, parse_address
+from tools.address import Address, join, parse_address, shown
 from tools.coding import CODINGS, BodyDecoder, UnknownCoding
-from tools.connection import BadCertificate, CheckedNetwork, Watch
+from tools.connection import CheckedNetwork, Watch
 from tools.errors import FetchError
 from tools.ledger import Attempt, CachedPage, Ledger, PageCache
-from tools.walls import refresh_target, wall_of
+from tools.response import (
+    chain_of,
+    filename_of,
+    header_text,
+    refresh_target,
+    status_sentence,
+    wall_of,
+    wire_sentence,
+)
 
 USER_AGENT = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko; compatible; OpenDeepResearch/1.0)"
@@ -157,7 +161,7 @@ class Fetcher:
                 return fetched
             if len(chain) > self.limits.redirects:
                 raise FetchError(
-                    f"{chain[0]} only leads from one address to the next ({_chain(chain)}): use another source.",
+                    f"{shown(chain[0])} only leads from one address to the next ({chain_of(chain)}): use another source.",
                     chain[0],
                     fetched.status,
                 )
@@ -194,22 +198,26 @@ class Fetcher:
                 httpcore.ConnectionPool(ssl_context=tls, network_backend=network) as pool,
                 pool.stream("GET", place, headers=headers, extensions={"timeout": timeout}) as response,
             ):
-                answered = {k.decode("latin-1").lower(): _text(v) for k, v in response.headers}
+                answered = {k.decode("latin-1").lower(): header_text(v) for k, v in response.headers}
                 location = answered.get("location")
                 if response.status in (301, 302, 303, 307, 308) and location:
                     return Fetched(address.url, response.status, "", b""), location
                 fetched = self._body(address, response, answered, watch)
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as error:
-            raise self._failure(address, error) from error
+            if self.cancel.is_set():
+                raise FetchError(
+                    f"{shown(address.url)} was not read: the run was stopped.", address.url
+                ) from error
+            raise FetchError(wire_sentence(address.url, error), address.url) from error
         if wall := wall_of(fetched.status, answered, fetched.content):
             raise FetchError(
-                f"{address.url} is behind {wall}, so it cannot be read here: use another source.",
+                f"{shown(address.url)} is behind {wall}, so it cannot be read here: use another source.",
                 address.url,
                 fetched.status,
             )
         if fetched.status >= 400:
             raise FetchError(
-                _status_sentence(address.url, fetched.status, answered), address.url, fetched.status
+                status_sentence(address.url, fetched.status, answered), address.url, fetched.status
             )
         return fetched, refresh_target(answered, fetched.media_type, fetched.content)
 
@@ -218,11 +226,11 @@ class Fetcher:
     ) -> Fetched:
         limits = self.limits
         content_type = headers.get("content-type", "")
-        fetched = Fetched(address.url, response.status, content_type, b"", _filename(headers, address.url))
+        fetched = Fetched(address.url, response.status, content_type, b"", filename_of(headers, address.url))
         declared = int(length) if (length := headers.get("content-length", "")).isdigit() else 0
         if declared > limits.wire_bytes and response.status < 400 and not content_type.startswith("text/"):
             raise FetchError(
-                f"{address.url} is {declared / 1e6:,.0f} MB of {fetched.media_type or 'unknown type'}, "
+                f"{shown(address.url)} is {declared / 1e6:,.0f} MB of {fetched.media_type or 'unknown type'}, "
                 f"more than the {limits.wire_bytes / 1e6:,.0f} MB that are read here: use another source.",
                 address.url,
                 response.status,
@@ -231,7 +239,7 @@ class Fetcher:
             decoder = BodyDecoder(headers.get("content-encoding", ""), limits.decoded_bytes)
         except UnknownCoding as error:
             raise FetchError(
-                f"{address.url} came in a coding that nobody asked for ({error}): use another source.",
+                f"{shown(address.url)} came in a coding that nobody asked for ({error}): use another source.",
                 address.url,
                 response.status,
             ) from None
@@ -258,67 +266,3 @@ class Fetcher:
                 f"the {'server was too slow' if slow else 'connection was cut'}: only the beginning arrived"
             )
         return replace(fetched, content=bytes(content), note=note)
-
-    def _failure(self, address: Address, error: Exception) -> FetchError:
-        """An error of the wire as a sentence."""
-        url = address.url
-        if self.cancel.is_set():
-            return FetchError(f"{url} was not read: the run was stopped.", url)
-        if isinstance(error, BadCertificate):
-            return FetchError(f"{url} is not read: its TLS certificate is not valid ({error}).", url)
-        if isinstance(error, httpcore.ConnectTimeout):
-            return FetchError(f"{url} cannot be reached: nothing answered in time.", url)
-        if isinstance(error, httpcore.TimeoutException):
-            return FetchError(f"{url} did not answer in time: try again later or use another source.", url)
-        if isinstance(error, httpcore.ProtocolError):
-            return FetchError(f"{url} answered something that is not proper HTTP ({error}).", url)
-        return FetchError(f"{url} cannot be reached: {str(error) or 'the connection was lost'}.", url)
-
-
-def _text(header: bytes) -> str:
-    try:
-        return header.decode("utf-8")
-    except UnicodeDecodeError:
-        return header.decode("latin-1")
-
-
-def _filename(headers: Mapping[str, str], url: str) -> str:
-    """The file's own name, without any folder: from Content-Disposition, else from the address."""
-    disposition = headers.get("content-disposition", "")
-    name = ""
-    if extended := re.search(r"filename\*\s*=\s*[\w-]*'[^']*'([^;\s]+)", disposition, re.IGNORECASE):
-        name = unquote(extended[1])
-    elif plain := re.search(r"filename\s*=\s*(\"((?:[^\"\\]|\\.)*)\"|[^;\s]+)", disposition, re.IGNORECASE):
-        name = plain[2] or plain[1]
-    name = name or unquote(urlsplit(url).path)
-    name = re.sub(r"[\x00-\x1f\x7f]", "", PurePosixPath(name.replace("\\", "/")).name)
-    return "" if name in (".", "..") else name[:200]
-
-
-def _status_sentence(url: str, status: int, headers: Mapping[str, str]) -> str:
-    try:
-        phrase = f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        phrase = str(status)
-    if status in (404, 410):
-        advice = "the page is not there, so search for it or use another source"
-    elif status in (401, 402, 407):
-        advice = "it wants a login or payment, so use another source"
-    elif status in (403, 451):
-        advice = "the site does not let this program in, so use another source"
-    elif status in (429, 503) and headers.get("retry-after"):
-        advice = (
-            f"it is overloaded and asks to wait ({headers['retry-after']}), so use another source meanwhile"
-        )
-    elif status == 429:
-        advice = "it has had too many requests, so use another source meanwhile"
-    elif status >= 500:
-        advice = "the server failed, so try later or use another source"
-    else:
-        advice = "the server does not take this request, so check the address"
-    return f"{url} answered {phrase}: {advice}."
-
-
-def _chain(urls: list[str]) -> str:
-    shown = urls if len(urls) <= 4 else [*urls[:2], "…", urls[-1]]
-    return " -> ".join(shown)

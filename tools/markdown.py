@@ -7,14 +7,16 @@ grows with the text and not with the nesting.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from lxml import etree
 from markdownify import ATX, MarkdownConverter
 
 from tools.address import join
+from tools.attributes import language, picture
+from tools.flow import Frame
 from tools.grid import Cell, grid_text
+from tools.page import escaped
 
 _BLOCKS = frozenset(
     "address article aside body center dir div dl fieldset figcaption figure footer form header hgroup html legend main"
@@ -35,71 +37,7 @@ _INVISIBLE = re.compile(
 _SUPERSCRIPT = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SUBSCRIPT = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 _SMALL = re.compile(r"[0-9+\-−]{1,6}")
-_LANGUAGE = re.compile(
-    r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*|sourceCode\s+)([\w+#-]+)"
-)
-_NO_LANGUAGE = frozenset("text plain none plaintext nohighlight default source wrapper notranslate".split())
 _REFERENCE = re.compile(r"\[?[\w\s.]{1,12}\]?|[†‡*§]")
-
-
-@dataclass
-class _Frame:
-    """An open element whose text is still being gathered."""
-
-    tag: str
-    element: etree._Element
-    inside: frozenset[str]
-    pieces: list[str] = field(default_factory=list)
-    gap: int = 0
-    space: bool = False
-    rows: list[list[Cell]] = field(default_factory=list)
-    heads: int = 0
-    caption: str = ""
-    nested: bool = False
-
-    def text(self, words: str | None) -> None:
-        """Running text: white space is one space."""
-        if not words:
-            return
-        if "pre" in self.inside:
-            self.pieces.append(words)
-            return
-        core = " ".join(words.split())
-        if core:
-            self.put(core, words[0].isspace())
-            self.space = words[-1].isspace()
-        else:
-            self.space = True
-
-    def put(self, text: str, space_before: bool = False) -> None:
-        if self.pieces:
-            if self.gap:
-                self.pieces.append("\n" * self.gap)
-            elif self.space or space_before:
-                self.pieces.append(" ")
-        self.gap, self.space = 0, False
-        self.pieces.append(text)
-
-    def inline(self, text: str) -> None:
-        if core := text.strip(" "):
-            self.put(core, text[0] == " ")
-            self.space = text[-1] == " "
-        elif text:
-            self.space = True
-
-    def block(self, text: str = "", gap: int = 2) -> None:
-        """A piece that stands on lines of its own, or only the break before what comes."""
-        if "pre" in self.inside:
-            if text or (self.pieces and not self.pieces[-1].endswith("\n")):
-                self.pieces.append(text + "\n")
-            return
-        self.gap, self.space = max(self.gap, gap), False
-        if text:
-            self.put(text)
-            self.gap = gap
-
-    def line(self) -> None:
-        self.block(gap=1) if "pre" not in self.inside else self.pieces.append("\n")
 
 
 class TreeConverter:
@@ -115,7 +53,7 @@ class TreeConverter:
 
     def convert_tree(self, root: etree._Element) -> str:
         """The Markdown of everything in `root`."""
-        bottom = _Frame("", root, frozenset())
+        bottom = Frame("", root, frozenset())
         stack = [bottom]
         walk = etree.iterwalk(root, events=("start", "end"))
         for event, element in walk:
@@ -142,7 +80,7 @@ class TreeConverter:
                     stack[-1].text(element.tail)
         return _INVISIBLE.sub("", "".join(bottom.pieces)).strip()
 
-    def _open(self, stack: list[_Frame], element: etree._Element) -> None:
+    def _open(self, stack: list[Frame], element: etree._Element) -> None:
         top = stack[-1]
         tag = element.tag
         if tag == "br":
@@ -166,11 +104,11 @@ class TreeConverter:
                 for frame in stack:
                     frame.nested = frame.nested or frame.tag == "table"
             name = _SAME.get(tag, tag)
-            stack.append(_Frame(tag, element, top.inside | {name}))
+            stack.append(Frame(tag, element, top.inside | {name}))
         elif tag in _BLOCKS or tag in _FRAMES:
             top.block()
 
-    def _may_open(self, stack: list[_Frame], tag: str) -> bool:
+    def _may_open(self, stack: list[Frame], tag: str) -> bool:
         name = _SAME.get(tag, tag)
         if tag in ("td", "th", "caption"):
             return stack[-1].tag == "table"
@@ -178,7 +116,7 @@ class TreeConverter:
             return sum(frame.tag == tag for frame in stack) < _DEEPEST[tag]
         return name not in stack[-1].inside and not (name == "code" and "pre" in stack[-1].inside)
 
-    def _close(self, stack: list[_Frame]) -> None:
+    def _close(self, stack: list[Frame]) -> None:
         frame = stack.pop()
         top = stack[-1]
         tag = frame.tag
@@ -212,7 +150,7 @@ class TreeConverter:
         else:
             self._close_inline(top, frame, text, raw)
 
-    def _close_inline(self, top: _Frame, frame: _Frame, text: str, raw: str) -> None:
+    def _close_inline(self, top: Frame, frame: Frame, text: str, raw: str) -> None:
         """Marks around words; never around several blocks, where Markdown gives them no meaning."""
         tag, element = frame.tag, frame.element
         before = " " if frame.pieces and raw[:1] == " " else ""
@@ -247,7 +185,7 @@ class TreeConverter:
             or href[:11].lower().startswith(("javascript:", "data:"))
         ):
             return text
-        url = _escaped(join(self._base, href))
+        url = escaped(join(self._base, href))
         if self._base and url.split("#")[0] == self._base.split("#")[0] and "#" in url:
             return text
         head, newline, rest = text.partition("\n")
@@ -256,20 +194,10 @@ class TreeConverter:
         return f"{lead}[{head[len(lead) :]}]({url}){newline}{rest}"
 
     def _image(self, element: etree._Element) -> str:
-        alt = (
-            " ".join((element.get("alt") or element.get("title") or "").split())
-            .replace("[", "(")
-            .replace("]", ")")
-        )
-        source = ""
-        for name in ("data-src", "data-original", "data-lazy-src", "src", "srcset", "data-srcset"):
-            value = (element.get(name) or "").strip()
-            if value and not value.lower().startswith("data:"):
-                source = value.split(",")[0].split()[0] if "srcset" in name else value
-                break
-        if not alt:
+        words, source = picture(element)
+        if not words:
             return ""
-        return f"![{alt}]({_escaped(join(self._base, source))})" if source else alt
+        return f"![{words}]({escaped(join(self._base, source))})" if source else words
 
     def _small(self, element: etree._Element, text: str, tag: str) -> str:
         """10²⁴ and H₂O must not become 1024 and H2O."""
@@ -302,9 +230,9 @@ class TreeConverter:
         if not text.strip():
             return ""
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=2))
-        return f"{fence}{_language(element)}\n{text}\n{fence}"
+        return f"{fence}{language(element)}\n{text}\n{fence}"
 
-    def _replaced(self, top: _Frame, element: etree._Element) -> None:
+    def _replaced(self, top: Frame, element: etree._Element) -> None:
         """What stands for something that is no text: formulas, frames, films."""
         if element.tag == "math":
             source = element.xpath("string(.//*[local-name()='annotation'][contains(@encoding, 'tex')])")
@@ -315,48 +243,4 @@ class TreeConverter:
         source = element.get("src") or str(element.xpath("string(.//source/@src)"))
         if source and not source.startswith(("data:", "about:", "javascript:")):
             name = element.get("title") or element.get("name") or element.tag
-            top.block(f"[{' '.join(name.split())}]({_escaped(join(self._base, source))})")
-
-
-def _language(element: etree._Element) -> str:
-    """The language of a code block, as its own, its child's or its wrapper's class says."""
-    parent = element.getparent()
-    for place in (element, element.find("code"), parent, None if parent is None else parent.getparent()):
-        if place is None:
-            continue
-        found = _LANGUAGE.search(place.get("class") or "")
-        name = (
-            found[1]
-            if found
-            else place.get("data-lang") or place.get("data-language") or place.get("lang") or ""
-        )
-        if place in (parent,) and not found and name == place.get("lang"):
-            continue
-        if name and name.lower() not in _NO_LANGUAGE and re.fullmatch(r"[\w+#-]{1,20}", name):
-            return name.lower()
-    return ""
-
-
-def _escaped(url: str) -> str:
-    """An address that Markdown reads as one: no spaces, brackets balanced."""
-    url = re.sub(r"\s+", "%20", url.strip())
-    if url.count("(") != url.count(")"):
-        url = url.replace("(", "%28").replace(")", "%29")
-    return url.replace("<", "%3C").replace(">", "%3E")
-
-
-def resolve_links(markdown: str, base: str) -> str:
-    """The same Markdown with every link and image target made absolute."""
-
-    def absolute(match: re.Match[str]) -> str:
-        return (
-            match[1] + _escaped(join(base, match[2])) + match[3] if not match[2].startswith("#") else match[0]
-        )
-
-    return (
-        re.sub(
-            r"(\]\(<?)([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)(>?(?:\s+\"[^\"\n]*\")?\))", absolute, markdown
-        )
-        if base
-        else markdown
-    )
+            top.block(f"[{' '.join(name.split())}]({escaped(join(self._base, source))})")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tools.address import join
 from tools.tables import frame_of, table_spans
 
 if TYPE_CHECKING:
@@ -92,3 +93,28 @@ def without_links(markdown: str) -> str:
 def plain_text(markdown: str) -> str:
     """The words as a reader sees them: no link targets, no emphasis marks. Line by line as before."""
     return _EMPHASIS.sub(r"\2", without_targets(markdown)).replace("\\|", "|")
+
+
+def resolve_links(markdown: str, base: str) -> str:
+    """The same Markdown with every link and image target made absolute."""
+
+    def absolute(match: re.Match[str]) -> str:
+        return (
+            match[1] + escaped(join(base, match[2])) + match[3] if not match[2].startswith("#") else match[0]
+        )
+
+    return (
+        re.sub(
+            r"(\]\(<?)([^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)(>?(?:\s+\"[^\"\n]*\")?\))", absolute, markdown
+        )
+        if base
+        else markdown
+    )
+
+
+def escaped(url: str) -> str:
+    """An address that Markdown reads as one: no spaces, brackets balanced."""
+    url = re.sub(r"\s+", "%20", url.strip())
+    if url.count("(") != url.count(")"):
+        url = url.replace("(", "%28").replace(")", "%29")
+    return url.replace("<", "%3C").replace(">", "%3E")

@@ -25,7 +25,7 @@ def browser(**rest: object) -> TextBrowser:
     return TextBrowser(Fetcher(allow_local=True), **rest)  # type: ignore[arg-type]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.text(alphabet=st.sampled_from("ab .\n字。#"), max_size=600) | st.text(max_size=300),
     st.integers(min_value=1, max_value=120),
@@ -92,7 +92,7 @@ def test_find_folds_what_a_reader_does_not_see(text: str, wanted: str) -> None:
     assert FoldedText(text).find_all(wanted)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=20))
 def test_find_never_fails_and_points_into_the_text(text: str, wanted: str) -> None:
     for start, end in FoldedText(text).find_all(wanted):

@@ -163,7 +163,7 @@ def test_json_and_plain_text_are_shown_as_they_are() -> None:
     assert read_bytes(b"a < b\r\nc", name="x.txt").markdown == "a < b\nc"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     content=st.one_of(
         st.binary(max_size=400),

@@ -330,7 +330,7 @@ def test_many_fetches_at_once_each_get_their_own_page() -> None:
         assert got == {n: f"<p>/{n}</p>".encode() for n in range(40)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     head=st.sampled_from([b"HTTP/1.1 200 OK", b"HTTP/1.0 302 Found", b"HTTP/1.1 404 x", b"HTTP/2 200", b"GET / HTTP/1.1", b""]),
     headers=st.lists(

@@ -6,9 +6,10 @@ import threading
 import pytest
 
 from tests.local_web import Answer, LocalWeb
-from tools.address import Address, join, parse_address, resolve
+from tools.address import Address, join, parse_address
 from tools.errors import FetchError, Refused
 from tools.fetch import Fetcher
+from tools.resolve import resolve
 
 LOCAL_NOTATIONS = [
     "http://127.0.0.1/", "http://127.0.0.1:8080/", "http://127.1/", "http://127.0.1/", "http://2130706433/",

@@ -74,7 +74,7 @@ def test_any_text_is_a_valid_query(folder: Path) -> None:
         assert isinstance(books.search(query), list)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(query=st.text(max_size=80))
 def test_no_query_makes_the_index_fail(query: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     root = tmp_path_factory.mktemp("fuzz")

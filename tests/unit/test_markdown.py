@@ -190,13 +190,13 @@ def test_a_page_full_of_brackets_takes_no_time() -> None:
         assert time.monotonic() - started < 1.5
 
 
-def test_ten_megabytes_are_converted_in_linear_time() -> None:
+def test_a_page_twice_as_long_takes_about_twice_as_long() -> None:
     row = (
         "<div><p>Some <b>words</b> with a <a href='/x'>link</a> and more of them, to fill the line.</p></div>"
     )
     started = time.process_time()
-    text(row * 10_000)
+    text(row * 3_000)
     first = time.process_time() - started
     started = time.process_time()
-    text(row * 20_000)
+    text(row * 6_000)
     assert time.process_time() - started < 3.5 * first

@@ -5,13 +5,11 @@ import re
 import unicodedata
 
 from tools.search.passages import SIZE, Passage, passages_of, sentences
-from tools.search.words import terms_of
+from tools.search.words import Term, terms_of
 
 _ROOM = SIZE + 80
 _SMALL_TABLE = 500
 _ENDINGS = re.compile(r"(ies|es|s|ing|ed|er|est)$")
-
-Term = tuple[str, ...]
 
 
 def mentions(terms: list[Term], text: str) -> set[int]:
@@ -20,11 +18,15 @@ def mentions(terms: list[Term], text: str) -> set[int]:
     return {place for place, term in enumerate(terms) if any(_stem(word) in words for word in term)}
 
 
-def text_snippet(best: int, passages: list[Passage], terms: list[Term], title: str) -> str:
-    """Passage `best`, with a sentence of another one for terms that it lacks, or with what follows it.
+def snippet_of(best: int, passages: list[Passage], terms: list[Term], title: str) -> str:
+    """What to show of passage `best`, one of the `passages` of a document, in order."""
+    if passages[best].header:
+        return _row_snippet(best, passages, terms)
+    return _text_snippet(best, passages, terms, title)
 
-    `passages`: those of one document, in order.
-    """
+
+def _text_snippet(best: int, passages: list[Passage], terms: list[Term], title: str) -> str:
+    """Passage `best`, with a sentence of another one for terms that it lacks, or with what follows it."""
     chosen = passages[best]
     snippet = chosen.text
     asked = _own_words(terms)
@@ -44,7 +46,7 @@ def text_snippet(best: int, passages: list[Passage], terms: list[Term], title: s
     return snippet
 
 
-def row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
+def _row_snippet(best: int, passages: list[Passage], terms: list[Term]) -> str:
     """The table's header and the rows that say most about the terms; the passage's own rows when none does."""
     chosen = passages[best]
     same = [p for p in passages if p.header == chosen.header and p.heading == chosen.heading]

@@ -37,17 +37,20 @@ _ALSO = {
     "symbol": ("sign",), "moons": ("satellites",), "satellites": ("moons",), "cost": ("price",), "price": ("cost",),
 }  # fmt: skip
 
-MAX_TERMS = 24
+Term = tuple[str, ...]
+"""A word of the question, then those that mean the same."""
+
+_MAX_TERMS = 24
 
 
-def terms_of(question: str) -> list[tuple[str, ...]]:
+def terms_of(question: str) -> list[Term]:
     """The words that matter, each with others that mean the same; all of them when none would be left."""
     words = list(dict.fromkeys(re.findall(r"[^\W_]+(?:['’][^\W_]+)?", question.casefold())))
     words = [re.sub(r"['’]s$", "", word) for word in words]
     useful = [word for word in words if word not in _STOP] or words
-    return [(word, *_ALSO.get(word, ())) for word in useful[:MAX_TERMS]]
+    return [(word, *_ALSO.get(word, ())) for word in useful[:_MAX_TERMS]]
 
 
-def quoted(alternatives: tuple[str, ...]) -> str:
+def quoted(alternatives: Term) -> str:
     """One term in FTS5's language: no character of it is read as an operator."""
     return " OR ".join('"' + word.replace('"', '""') + '"' for word in alternatives)
