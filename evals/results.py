@@ -1,0 +1,104 @@
+"""Stored answers: one JSON object a line, appended as soon as a question is answered.
+
+A result is good for one side, question, model and state of the code (`code`):
+what was answered by other code is not taken for an answer of this one.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from agent.events import Outcome
+
+_PROJECT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Key:
+    """What an answer is the answer of. `world`: which pages could be searched; `steps`: how many were allowed."""
+
+    side: str
+    question: str
+    world: str
+    model: str
+    steps: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered."""
+
+    key: Key
+    answer: str
+    outcome: Outcome
+    reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool
+    seconds: float
+    steps: int
+    sources: tuple[str, ...] = ()
+
+
+class ResultsFile:
+    """The results in one JSONL file. A line that a kill cut in half is as if it had not been asked."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._known: dict[Key, Result] = {}
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        for line in lines:
+            if result := _result(line):
+                self._known[result.key] = result
+
+    def get(self, key: Key) -> Result | None:
+        return self._known.get(key)
+
+    def add(self, result: Result) -> None:
+        """Keep it, on disk when this returns."""
+        self._known[result.key] = result
+        line = json.dumps(asdict(result), ensure_ascii=False)
+        with self._path.open("a+b") as file:
+            if file.tell() and not _ends_line(file.fileno()):
+                file.write(b"\n")
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def fingerprint(parts: Sequence[str | Path]) -> str:
+    """A short name for the content of files, of all Python and YAML files in folders, and of plain texts.
+
+    Paths are relative to the project.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, str):
+            digest.update(part.encode())
+            continue
+        place = _PROJECT / part
+        files = (
+            sorted(f for f in place.rglob("*") if f.suffix in (".py", ".yaml")) if place.is_dir() else [place]
+        )
+        for file in files:
+            digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _result(line: str) -> Result | None:
+    try:
+        row = json.loads(line)
+        row["key"], row["outcome"] = Key(**row["key"]), Outcome(row["outcome"])
+        return Result(**{**row, "sources": tuple(row["sources"])})
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _ends_line(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return os.pread(descriptor, 1, size - 1) == b"\n"

@@ -1,0 +1,61 @@
+"""What an evaluation runs on: the app's own services, with the web exchanged and a store of their own."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from agent.services import Services, build_services
+from agent.settings import PROJECT, Settings
+from evals.closed_web import ClosedWeb
+from tools.search.chain import SearchChain
+
+TWO_TOOLS = ("web_search", "visit_page")
+
+
+@contextmanager
+def library_services(settings: Settings, console: Console) -> Iterator[Services]:
+    """The default that works offline: the sample library and the configured model."""
+    with _services(settings, console, search="library", library_dir=PROJECT / "library") as services:
+        yield services
+
+
+@contextmanager
+def closed_web_services(
+    settings: Settings, console: Console, pages: Path, max_steps: int
+) -> Iterator[Services]:
+    """Only the pages of that file can be searched and read, with two tools and the short prompt."""
+    with (
+        ClosedWeb(pages) as web,
+        _services(
+            settings,
+            console,
+            search="library",
+            allow_local_web=True,
+            prompt_profile="compact",
+            max_steps=max_steps,
+        ) as services,
+    ):
+        services.search, services.tools = SearchChain([web], mode="library"), TWO_TOOLS
+        yield services
+
+
+@contextmanager
+def _services(settings: Settings, console: Console, **changed: Any) -> Iterator[Services]:
+    with (
+        tempfile.TemporaryDirectory(prefix="evals-") as folder,
+        console.status("preparing the model") as line,
+    ):
+
+        def progress(done: int, total: int, source: str) -> None:
+            line.update(f"fetching the model from {source}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+        services = build_services(settings.model_copy(update={"data_dir": Path(folder), **changed}), progress)
+        line.stop()
+        try:
+            yield services
+        finally:
+            services.close()
