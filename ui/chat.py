@@ -14,7 +14,7 @@ from gradio.components.chatbot import OptionDict
 
 from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source, StepStarted
 from ui.step import Step
-from ui.untrusted import literal, literal_lines, prose, web_address
+from ui.untrusted import attribute, literal, literal_lines, prose, web_address
 from ui.words import ENDINGS, count, duration
 
 
@@ -107,12 +107,16 @@ def _ending(event: RunEnded, question: str) -> list[gr.ChatMessage]:
 
 
 def _answer(answer: str, sources: Sequence[Source]) -> str:
-    """The answer; its [1] become links that carry the quoted words."""
+    """The answer; its [1] lead to the source and carry the quoted words."""
 
     def link(match: re.Match[str]) -> str:
         place = int(match[1])
-        address = web_address(sources[place - 1].url) if 0 < place <= len(sources) else ""
-        return f'[\\[{place}\\]]({address} "{literal(sources[place - 1].quote)}")' if address else match[0]
+        if not 0 < place <= len(sources):
+            return match[0]
+        quote, address = sources[place - 1].quote, web_address(sources[place - 1].url)
+        if address:
+            return f'[\\[{place}\\]]({address} "{literal(quote)}")'
+        return f'<abbr title="{attribute(quote)}">\\[{place}\\]</abbr>' if quote else match[0]
 
     return prose(answer, lambda text: re.sub(r"\[(\d{1,2})\](?![(:\[])", link, text))
 

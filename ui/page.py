@@ -70,12 +70,13 @@ class Page:
     def _lay_out(self, examples: Sequence[str]) -> None:
         with gr.Row(elem_id="top"):
             self._header = gr.HTML(elem_id="header", min_width=0, apply_default_css=False)
-            self._shade = gr.Button("☾", elem_id="shade", size="sm", min_width=0, scale=0)
+            self._shade = gr.Button("Light or dark", elem_id="shade", size="sm", min_width=0, scale=0)
         self._notices = gr.HTML(elem_id="notices", apply_default_css=False)
         with gr.Row(elem_id="desk"):
             with gr.Column(elem_id="talk", scale=1, min_width=0):
                 self._chat = gr.Chatbot(
                     elem_id="chat",
+                    label="Research",
                     show_label=False,
                     layout="panel",
                     height="100%",
@@ -91,6 +92,7 @@ class Page:
                 with gr.Row(elem_id="ask"):
                     self._box = gr.MultimodalTextbox(
                         elem_id="box",
+                        label="Question",
                         show_label=False,
                         placeholder="Ask a question",
                         file_types=FILE_TYPES,

@@ -37,6 +37,11 @@ def literal_lines(text: str) -> str:
     return "\n".join(literal(line, len(line)) or "&nbsp;" for line in text.strip().splitlines())
 
 
+def attribute(text: str, limit: int = 400) -> str:
+    """The text as the value of an HTML attribute inside Markdown, where a backslash escapes nothing."""
+    return re.sub(r"[^\w ]", _entity, " ".join(text.split())[:limit])
+
+
 def fenced(text: str, language: str = "") -> str:
     """The text in a code block that no run of backticks inside can end."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)

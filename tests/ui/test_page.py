@@ -255,3 +255,19 @@ def test_the_screenshot_shows_a_run_with_its_answer(app: App, browser: Browser, 
     target = tmp_path / "shot.png"
     screenshot(browser, app.address, QUESTION, target, timeout=20)
     assert target.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_visitor_who_leaves_frees_the_box_and_the_files(app: App, browser: Browser, notes: Path) -> None:
+    tab = browser.new_page()
+    tab.goto(app.address)
+    tab.locator("input[type=file]").set_input_files(notes)
+    expect(tab.get_by_role("button", name="Remove file")).to_be_attached()
+    ask(tab, "How long is the Orme?")
+    expect(ended(tab)).to_be_visible()
+    files = (app.services.settings.data_dir / "sessions").glob("*/rivers.csv")
+    mine = max(files, key=lambda file: file.stat().st_mtime)
+    tab.close()
+    patience = time.monotonic() + 5
+    while mine.exists() and time.monotonic() < patience:
+        time.sleep(0.1)
+    assert not mine.exists()

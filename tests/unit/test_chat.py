@@ -173,12 +173,12 @@ def test_only_a_run_without_a_full_answer_offers_to_ask_again() -> None:
 def test_a_number_in_the_answer_leads_to_its_source_and_shows_the_quoted_words() -> None:
     sources = (
         Source("https://a.example/", "A", 'the "old" one', "verified"),
-        Source("library://b.md", "B", "", "located"),
+        Source("library://b.md", "B", "a `b", "verified"),
+        Source("library://c.md", "C", "", "located"),
     )
-    answer = texts([ended(answer="Yes [1], no [2], [3], `list[1]`.", sources=sources)])[0]
-    assert (
-        answer
-        == 'Yes [\\[1\\]](https://a.example/ "the &quot;old&quot; one"), no [2], [3], <code>list\\[1\\]</code>.'
+    assert texts([ended(answer="Yes [1], no [2], [3], [4], `list[1]`.", sources=sources)])[0] == (
+        'Yes [\\[1\\]](https://a.example/ "the &quot;old&quot; one"), '
+        'no <abbr title="a &#96;b">\\[2\\]</abbr>, [3], [4], <code>list\\[1\\]</code>.'
     )
 
 

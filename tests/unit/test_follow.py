@@ -1,0 +1,81 @@
+"""Following a run's log while somebody else writes it."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.events import Event
+from agent.store import Store
+from tests.recorded_run import RUN
+from ui.follow import follow, follow_live
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "runs.sqlite")
+    opened.create_run("r", "Why?")
+    yield opened
+    opened.close()
+
+
+def write(store: Store, pauses: dict[int, float]) -> threading.Thread:
+    """Write the recorded run from another thread, with a pause before some of its events."""
+
+    def work() -> None:
+        for place, event in enumerate(RUN):
+            time.sleep(pauses.get(place, 0))
+            store.append("r", event)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_a_reader_gets_every_event_once_in_order_and_ends_with_the_run(store: Store) -> None:
+    writer = write(store, {5: 0.15, 20: 0.15})
+    assert [event for events in follow(store, "r") for event in events] == RUN
+    writer.join()
+    assert [event for events in follow(store, "r") for event in events] == RUN
+
+
+def test_a_silent_run_still_gives_a_beat_every_second(store: Store) -> None:
+    writer = write(store, {len(RUN) - 1: 1.3})
+    began = time.monotonic()
+    beats = [time.monotonic() - began for events in follow(store, "r") if not events]
+    writer.join()
+    assert len(beats) == 1 and 0.9 < beats[0] < 1.3
+
+
+class SlowStore(Store):
+    """A store on a slow disk."""
+
+    def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        time.sleep(0.5)
+        return super().events(run_id, after)
+
+
+def test_a_slow_disk_does_not_hold_up_the_other_visitors(tmp_path: Path) -> None:
+    store = SlowStore(tmp_path / "slow.sqlite")
+    store.create_run("r", "Why?")
+    for event in RUN:
+        store.append("r", event)
+
+    async def look() -> list[Event]:
+        return [event async for events in follow_live(store, "r") for event in events]
+
+    async def both() -> tuple[list[Event], float]:
+        looking, longest = asyncio.create_task(look()), 0.0
+        while not looking.done():
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            longest = max(longest, time.monotonic() - before)
+        return await looking, longest
+
+    seen, longest = asyncio.run(both())
+    store.close()
+    assert seen == RUN
+    assert longest < 0.3
