@@ -34,6 +34,8 @@ from agent.narrator import StepNarrator
 from agent.profile import Profile
 from agent.sandbox.executor import SandboxExecutor
 
+# Of a long question, how much the model is reminded of after each step.
+_REMINDER_CHARS = 600
 _STOPS = ["\n```\n", "\nOutput:"]
 # Calls that give something else each time, so that the same code may run again.
 _MOVING = ("page_down", "page_up", "find_next")
@@ -97,6 +99,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._files = list(files)
         self._question = ""
         self._ran: set[str] = set()
+        self._last_code = ""
         self._talk = Memory(profile, "", "")
 
     def initialize_system_prompt(self) -> str:
@@ -129,7 +132,8 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
     def _begin(self, question: str, max_steps: int) -> None:
         words = {"question": question, "conversation": self._conversation, "files": self._files}
         asked = self.profile.render(self.profile.task, **words)
-        self._question, self._ran, self.conclusion, self.max_steps = question, set(), None, max_steps
+        self._question, self.conclusion, self.max_steps = question, None, max_steps
+        self._ran, self._last_code = set(), ""
         self._talk = Memory(self.profile, self.system_prompt, asked, self._prompt_tokens)
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
@@ -197,7 +201,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
 
     def _run_code(self, step: ActionStep, code: str, narrator: StepNarrator) -> tuple[str, str]:
         """What the code printed and the value of its last expression; and the error that it met."""
-        self._ran.add(code)
+        self._last_code = code
         self._emit(CodeRun(step.step_number, code))
         step.code_action = code
         step.tool_calls = [ToolCall("python_interpreter", code, f"call_{step.step_number}")]
@@ -209,7 +213,10 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         try:
             result = executor(code)
         except (CodeError, BoxLost) as error:
+            if isinstance(error, BoxLost):
+                self._ran.clear()  # what it had computed is gone
             return str(executor.state["_print_outputs"]), str(error)
+        self._ran.add(code)
         if result.is_final_answer:
             step.action_output = result.output
             self.conclusion = Conclusion(Outcome.ANSWERED, result.output)
@@ -220,7 +227,9 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         return "\n".join(part for part in (result.logs.rstrip(), value) if part), ""
 
     def _repeats(self, code: str) -> bool:
-        return code in self._ran and not any(call in code for call in _MOVING)
+        """It ran well before, or failed just now: it would give the same again."""
+        seen = code in self._ran or code == self._last_code
+        return seen and not any(call in code for call in _MOVING)
 
     def _take_prose(self, reply: Reply, last: bool) -> None:
         """A second reply in a row without code, or one in the last step, is the answer that there is."""
@@ -241,11 +250,12 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
 
     def _told(self, reply: Reply, output: str, error: str, number: int) -> str:
         """The message that answers the model's reply."""
+        question = _clipped(self._question, _REMINDER_CHARS)
         if reply.code is None and not reply.truncated:
-            return self.profile.render(self.profile.no_code, question=self._question)
+            return self.profile.render(self.profile.no_code, question=question)
         words = {"output": _clipped(output, self.profile.observation_chars), "error": error[-1500:]}
         last = number + 1 == self.max_steps
-        return self.profile.render(self.profile.observation, **words, last=last, question=self._question)
+        return self.profile.render(self.profile.observation, **words, last=last, question=question)
 
 
 def _written(reply: Reply) -> str:
