@@ -4,9 +4,11 @@ import re
 import unicodedata
 
 # Soft hyphens and joiners are not seen; emphasis marks and what follows a link's words are not read.
-_UNSEEN = re.compile(
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|\\*{1,3}|(?<=\\])\\((?:[^\\s()]|\\([^\\s()]*\\)){1,2000}+\\)|[\\[\\]`]"
+_UNSEEN = (
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|\\*{1,3}"
+    "|(?<=\\])\\((?:[^\\s()]|\\([^\\s()]*\\)){1,2000}+\\)|[\\[\\]`]"
 )
+_PIECE = re.compile(rf"(?P<unseen>{_UNSEEN})|(?P<space>\s+)|(?P<plain>[!-)+-Z\\^_a-~]+)|(?P<other>.)")
 _FOLDS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-"}
 )
@@ -18,35 +20,31 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         letters: list[str] = []
         places: list[int] = []
-        unseen = _UNSEEN.finditer(text)
-        gap = next(unseen, None)
-        at = 0
-        while at < len(text):
-            if gap and gap.start() <= at:
-                at = max(at, gap.end())
-                gap = next(unseen, None)
+        spaced = False
+        for piece in _PIECE.finditer(text):
+            if piece.lastgroup == "unseen":
                 continue
-            letter = text[at]
-            folded = letter.lower() if letter.isascii() else _fold(letter)
-            for each in folded:
-                if each.isspace():
-                    if letters and letters[-1] == " ":
+            start = piece.start()
+            if piece.lastgroup == "plain":
+                letters.append(piece[0].lower())
+                places.extend(range(start, piece.end()))
+                spaced = False
+                continue
+            for letter in " " if piece.lastgroup == "space" else _fold(piece[0]):
+                if letter.isspace():
+                    if spaced or not places:
                         continue
-                    each = " "
-                letters.append(each)
-                places.append(at)
-            at += 1
+                    letter = " "
+                spaced = letter == " "
+                letters.append(letter)
+                places.append(start)
         self._text = "".join(letters)
         self._places = [*places, len(text)]
 
     def find_all(self, wanted: str) -> list[tuple[int, int]]:
         """(start, end) of every match; * stands for up to 200 characters."""
-        parts = [
-            re.escape(part)
-            for piece in wanted.split("*")
-            if (part := "".join(map(_fold, _UNSEEN.sub("", piece))).strip())
-        ]
-        parts = [re.sub(r"(\\\s)+", " ", part) for part in parts]
+        parts = [FoldedText(part)._text.strip() for part in wanted.split("*")]
+        parts = [re.escape(part) for part in parts if part]
         if not parts:
             return []
         pattern = re.compile(".{0,200}?".join(parts))

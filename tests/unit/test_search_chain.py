@@ -160,7 +160,7 @@ WIKIPEDIA = {
 
 
 def wikipedia(web: LocalWeb) -> WikipediaSearch:
-    limits = FetchLimits(connect_seconds=1, silence_seconds=0.5, total_seconds=1)
+    limits = FetchLimits(connect_seconds=1, silence_seconds=0.3, total_seconds=1)
     return WikipediaSearch(Fetcher(allow_local=True, limits=limits), home=web.url())
 
 
