@@ -9,85 +9,86 @@ from agent.errors import BoxLost
 from .box import Box, Frame
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
-from .host_tool import described, shown_arguments, summary, use_tool
+from .host_tool import ToolThread, described, shown_arguments, summary
 from .step import Step
 
 STOP_GRACE = 0.1
 
-Tools = Mapping[str, Callable[..., Any]]
 
+class CallDesk:
+    """The tools of one session. fatal, stopping: as in `ToolThread.call`."""
 
-def send_tools(box: Box, tools: Tools) -> None:
-    """Tell the box the tools' names, signatures and descriptions; their code stays here."""
-    encoder = Encoder(box.limits)
-    told = encoder.value([described(name, tool) for name, tool in tools.items()])
-    box.send({"op": "tools", "tools": told}, encoder.blobs)
+    def __init__(self, fatal: tuple[type[BaseException], ...], stopping: Callable[[], bool]) -> None:
+        self.tools: Mapping[str, Callable[..., Any]] = {}
+        self._fatal = fatal
+        self._stopping = stopping
+        self._thread = ToolThread()
 
+    def tell(self, box: Box) -> None:
+        """Send the box the tools' names, signatures and descriptions; their code stays here."""
+        encoder = Encoder(box.limits)
+        told = encoder.value([described(name, tool) for name, tool in self.tools.items()])
+        box.send({"op": "tools", "tools": told}, encoder.blobs)
 
-def serve(
-    box: Box,
-    step: Step,
-    frame: Frame,
-    tools: Tools,
-    fatal: tuple[type[BaseException], ...],
-    stopping: Callable[[], bool],
-) -> None:
-    """Answer one "call" frame. BoxLost when it is none, or its reply is not read."""
-    if step.ending:
-        return  # the box is being ended and waits for no reply
-    name, call = frame.message.get("tool"), frame.message.get("call")
-    if type(call) is not int:
-        raise broken(box, "sent a call without a number")
-    step.calls += 1
-    reply = {"step": step.number, "call": call}
-    tool = tools.get(name) if isinstance(name, str) else None
-    if tool is None:
-        error = f"There is no tool of that name; there are: {', '.join(tools)}."
-        box.send({**reply, "op": "error", "message": error}, [])
-    elif step.calls > step.limits.tool_calls:
-        error = f"This step has used its {step.limits.tool_calls} tool calls; go on in the next step."
-        box.send({**reply, "op": "error", "message": error}, [])
-    else:
-        _run(box, step, reply, str(name), tool, *_arguments(box, frame), fatal, stopping)
+    def serve(self, box: Box, step: Step, frame: Frame) -> None:
+        """Answer one "call" frame. BoxLost when it is none, or its reply is not read."""
+        if step.ending:
+            return  # the box is being ended and waits for no reply
+        name, call = frame.message.get("tool"), frame.message.get("call")
+        if type(call) is not int:
+            raise broken(box, "sent a call without a number")
+        step.calls += 1
+        reply = {"step": step.number, "call": call}
+        tool = self.tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            error = f"There is no tool of that name; there are: {', '.join(self.tools)}."
+            box.send({**reply, "op": "error", "message": error}, [])
+        elif step.calls > step.limits.tool_calls:
+            error = f"This step has used its {step.limits.tool_calls} tool calls; go on in the next step."
+            box.send({**reply, "op": "error", "message": error}, [])
+        else:
+            self._run(box, step, reply, str(name), tool, *_arguments(box, frame))
+
+    def close(self) -> None:
+        """Let the tools' thread end."""
+        self._thread.leave()
+
+    def _run(
+        self,
+        box: Box,
+        step: Step,
+        reply: dict[str, Any],
+        name: str,
+        tool: Callable[..., Any],
+        args: list[Any],
+        kwargs: dict[str, Any],
+    ) -> None:
+        number, began = step.calls, time.monotonic()
+        if step.observer is not None:
+            step.observer.tool_started(number, name, shown_arguments(args, kwargs))
+        outcome = self._thread.call(name, tool, args, kwargs, self._fatal, self._stopping)
+        seconds = time.monotonic() - began
+        step.tool_seconds += seconds
+        if step.observer is not None:
+            step.observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
+        if outcome.stopped or outcome.fatal is not None:
+            step.fatal = outcome.fatal
+            step.end("stopped" if outcome.stopped else "fatal", STOP_GRACE)
+            box.interrupt()
+        elif outcome.error:
+            box.send({**reply, "op": "error", "message": outcome.error[:10_000]}, [])
+        elif name == "final_answer":
+            step.answer = outcome.value
+            step.end("answered", step.limits.grace_seconds)
+            box.send({**reply, "op": "final"}, [])
+        else:
+            _give(box, name, reply, outcome.value)
 
 
 def broken(box: Box, what: str) -> BoxLost:
     """Kill a box that did what no honest one does."""
     box.kill()
     return BoxLost(f"The box was ended because it {what}")
-
-
-def _run(
-    box: Box,
-    step: Step,
-    reply: dict[str, Any],
-    name: str,
-    tool: Callable[..., Any],
-    args: list[Any],
-    kwargs: dict[str, Any],
-    fatal: tuple[type[BaseException], ...],
-    stopping: Callable[[], bool],
-) -> None:
-    number, began = step.calls, time.monotonic()
-    if step.observer is not None:
-        step.observer.tool_started(number, name, shown_arguments(args, kwargs))
-    outcome = use_tool(name, tool, args, kwargs, fatal, stopping)
-    seconds = time.monotonic() - began
-    step.tool_seconds += seconds
-    if step.observer is not None:
-        step.observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
-    if outcome.stopped or outcome.fatal is not None:
-        step.fatal = outcome.fatal
-        step.end("stopped" if outcome.stopped else "fatal", STOP_GRACE)
-        box.interrupt()
-    elif outcome.error:
-        box.send({**reply, "op": "error", "message": outcome.error[:10_000]}, [])
-    elif name == "final_answer":
-        step.answer = outcome.value
-        step.end("answered", step.limits.grace_seconds)
-        box.send({**reply, "op": "final"}, [])
-    else:
-        _give(box, name, reply, outcome.value)
 
 
 def _give(box: Box, name: str, reply: dict[str, Any], value: Any) -> None:

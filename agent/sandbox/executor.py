@@ -12,7 +12,7 @@ from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 
 from .arrays import check_png
 from .box import Box, Frame
-from .calls import STOP_GRACE, broken, send_tools, serve
+from .calls import STOP_GRACE, CallDesk, broken
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
 from .limits import Limits
@@ -20,7 +20,7 @@ from .pool import BoxPool
 from .probe import choose_level
 from .step import ExecutionObserver, Step
 
-_TICK = 0.05
+_TICK = 0.02
 
 
 class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships no types
@@ -47,8 +47,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._pool = pool if pool is not None else BoxPool(choose_level(), size=0)
         self.level = str(self._pool.level)
         self._files_dir = files_dir
-        self._fatal = (*fatal, Stopped)
-        self._tools: dict[str, Callable[..., Any]] = {}
+        self._desk = CallDesk((*fatal, Stopped), self._stopping)
         self._variables: dict[str, Any] = {}
         self._box: Box | None = None
         self._sent_files: dict[str, tuple[int, int]] = {}
@@ -61,9 +60,9 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
 
     def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
         """The functions that the code may call; they stay here, the box gets their names and signatures."""
-        self._tools = dict(tools)
+        self._desk.tools = dict(tools)
         if self._box is not None:
-            send_tools(self._box, self._tools)
+            self._desk.tell(self._box)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Values that the code finds under their names; sent again when a box is replaced."""
@@ -102,6 +101,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
             box.kill()
         with self._busy:
             self._drop()
+            self._desk.close()
 
     def _drop(self) -> None:
         if self._box is not None:
@@ -144,7 +144,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._box.cancel = self.cancel
         try:
             self._box.open(self._pool.level.number, self._limits, self._files_dir)
-            send_tools(self._box, self._tools)
+            self._desk.tell(self._box)
             self._send_variables(self._box)
         except BoxLost as error:
             raise SandboxError(f"The sandbox cannot be started. {error}.") from error
@@ -185,7 +185,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
                 case "figure":
                     self._show(box, step, frame)
                 case "call":
-                    serve(box, step, frame, self._tools, self._fatal, self._stopping)
+                    self._desk.serve(box, step, frame)
                 case "done" | "failed" | "interrupted":
                     return step.finished(frame)
                 case _:

@@ -3,6 +3,7 @@
 import contextvars
 import inspect
 import logging
+import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from smolagents.agents import MultiStepAgent
 
 _log = logging.getLogger(__name__)
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -28,47 +29,75 @@ class Outcome:
         return not (self.error or self.fatal or self.stopped)
 
 
+class ToolThread:
+    """The thread in which a session's tools run, one after the other, so that a stop need not wait for them."""
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None] | None] | None = None
+
+    def call(
+        self,
+        name: str,
+        tool: Callable[..., Any],
+        args: list[Any],
+        kwargs: Mapping[str, Any],
+        fatal: tuple[type[BaseException], ...],
+        stopping: Callable[[], bool],
+    ) -> Outcome:
+        """Run the tool and wait for it; when `stopping` turns true it is left to itself.
+
+        fatal: exceptions that end the run; every other one is told to the model.
+        """
+        try:
+            _signature(tool).bind(*args, **kwargs)
+        except TypeError as error:
+            return Outcome(error=f"{name}{_signature(tool)}: {error}")
+        outcomes: list[Outcome] = []
+        ended = threading.Event()
+
+        def work() -> None:
+            try:
+                outcomes.append(Outcome(value=tool(*args, **kwargs)))
+            except fatal as error:
+                outcomes.append(Outcome(fatal=error))
+            except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
+                _log.info("tool %s failed", name, exc_info=True)
+                outcomes.append(Outcome(error=_told(error)))
+            except BaseException as error:  # noqa: BLE001 - SystemExit and the like, raised again in the run's thread
+                outcomes.append(Outcome(fatal=error))
+            finally:
+                ended.set()
+
+        context = contextvars.copy_context()
+        self._begin(lambda: context.run(work))
+        while not ended.wait(_POLL_SECONDS):
+            if stopping():
+                self.leave()
+                return Outcome(stopped=True)
+        return Outcome(stopped=True) if stopping() and not outcomes[0].ok else outcomes[0]
+
+    def leave(self) -> None:
+        """Let the thread end when its tool has; the next call gets a new one."""
+        if self._work is not None:
+            self._work.put(None)
+            self._work = None
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        if self._work is None:
+            self._work = queue.SimpleQueue()
+            threading.Thread(target=_serve, args=(self._work,), name="tools", daemon=True).start()
+        self._work.put(work)
+
+
+def _serve(work: "queue.SimpleQueue[Callable[[], None] | None]") -> None:
+    while (task := work.get()) is not None:
+        task()
+
+
 def described(name: str, tool: Callable[..., Any]) -> dict[str, Any]:
     """What the box must know of a tool: name, doc, and parameters with their defaults (None: any)."""
     doc = getattr(tool, "description", None) or inspect.getdoc(tool) or ""
     return {"name": name, "doc": str(doc), "parameters": _parameters(tool)}
-
-
-def use_tool(
-    name: str,
-    tool: Callable[..., Any],
-    args: list[Any],
-    kwargs: Mapping[str, Any],
-    fatal: tuple[type[BaseException], ...],
-    stopping: Callable[[], bool],
-) -> Outcome:
-    """Run the tool in a thread of its own and wait; when `stopping` turns true it is left to itself."""
-    try:
-        _signature(tool).bind(*args, **kwargs)
-    except TypeError as error:
-        return Outcome(error=f"{name}{_signature(tool)}: {error}")
-    outcomes: list[Outcome] = []
-    ended = threading.Event()
-
-    def work() -> None:
-        try:
-            outcomes.append(Outcome(value=tool(*args, **kwargs)))
-        except fatal as error:
-            outcomes.append(Outcome(fatal=error))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
-            _log.info("tool %s failed", name, exc_info=True)
-            outcomes.append(Outcome(error=_told(error)))
-        finally:
-            ended.set()
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), name=f"tool {name}", daemon=True).start()
-    while not ended.wait(_POLL_SECONDS):
-        if stopping():
-            return Outcome(stopped=True)
-    if stopping() and not outcomes[0].ok:
-        return Outcome(stopped=True)
-    return outcomes[0]
 
 
 def shown_arguments(args: list[Any], kwargs: Mapping[str, Any]) -> str:

@@ -8,6 +8,9 @@ from .channel import Channel
 class Printed(io.TextIOBase):
     """What the code prints: sent line by line up to a cap, then only the end is kept."""
 
+    encoding = "utf-8"
+    errors = "replace"
+
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self.begin(0)

@@ -73,7 +73,7 @@ class Step:
         if self.ending == "answered":
             return CodeOutput(output=self.answer, logs=self.logs, is_final_answer=True)
         trace = text_of(frame.message.get("trace"), 10_000)
-        if self.ending == "slow":
+        if self.ending == "slow" and frame.op != "done":  # else it was done at the last moment
             limit = f"ran longer than {self.limits.step_seconds:g} s (the time in tools not counted)"
             raise CodeError(
                 f"{trace}\nThe code {limit} and was interrupted; the variables are kept.".lstrip()

@@ -81,6 +81,7 @@ class Worker:
         self._space = self._module.__dict__
         self._space.update(__builtins__=builtins, ToolError=ToolError)
         self._printed = Printed(channel)
+        self._tool_functions: dict[str, ToolFunction] = {}
         self._files: AttachedFiles | None = None
         self._step = 0
         self._call = 0
@@ -111,8 +112,10 @@ class Worker:
         self.channel.send({"op": "opened", "user": user})
 
     def _tools(self, message: dict[str, Any], decoder: Decoder) -> None:
-        for tool in decoder.value(message["tools"]):
-            self._space[tool["name"]] = ToolFunction(self, tool["name"], tool["doc"], tool["parameters"])
+        told = decoder.value(message["tools"])
+        self._tool_functions = {
+            tool["name"]: ToolFunction(self, tool["name"], tool["doc"], tool["parameters"]) for tool in told
+        }
 
     def _set(self, message: dict[str, Any], decoder: Decoder) -> None:
         self._space.update(decoder.value(message["variables"]))
@@ -125,6 +128,7 @@ class Worker:
         self._step, self._call = message["step"], 0
         filename = f"<step {self._step}>"
         self._printed.begin(self._step)
+        self._space.update(self._tool_functions)  # an earlier step may have used a tool's name for a variable
         sys.stdout = sys.stderr = self._printed
         sys.stdin = io.StringIO()
         signal.signal(signal.SIGINT, lambda *_: self.channel.interrupt("host"))
@@ -150,7 +154,14 @@ class Worker:
         except Interrupted as stop:
             return {"op": "interrupted", "reason": str(stop), "trace": capped(locate(stop, filename), 4000)}
         except BaseException as error:  # noqa: BLE001 - whatever the code raises is told to the model
-            return {"op": "failed", "trace": capped(explain(error, filename), 8000)}
+            return {"op": "failed", "trace": capped(explain(error, filename) + self._shadowed(error), 8000)}
+
+    def _shadowed(self, error: BaseException) -> str:
+        """What to do when the code calls its own variable in a tool's place."""
+        if not isinstance(error, TypeError) or "not callable" not in str(error):
+            return ""
+        own = [name for name, tool in self._tool_functions.items() if self._space.get(name) is not tool]
+        return f" ({', '.join(own)} is a tool: give your variable another name)" if own else ""
 
     def _execute(self, filename: str, code: str) -> Any:
         """Run the code; the value of its last expression, None when it ends with a statement."""

@@ -177,6 +177,12 @@ def test_a_failing_tool_is_an_exception_the_code_can_catch(box):
     assert "NameError" in failure(box, "no_such_tool()")
 
 
+def test_a_variable_with_a_tools_name_is_explained_and_does_not_lose_the_tool(box):
+    told = failure(box, "visit_page = 'page'\nvisit_page('http://a')")
+    assert "visit_page is a tool: give your variable another name" in told
+    assert box("visit_page('http://a')").output == "page 1 of http://a"
+
+
 def test_a_fatal_tool_error_ends_the_step_as_itself(box):
     with pytest.raises(Fatal, match="token is spent"):
         box("kept = 1\ntry:\n    fatal()\nexcept Exception:\n    pass\nkept = 2")
