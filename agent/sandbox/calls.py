@@ -12,7 +12,7 @@ from .frames import BadFrame, CannotCross
 from .host_tool import ToolThread, described, shown_arguments, summary
 from .step import Step
 
-STOP_GRACE = 0.1
+STOP_GRACE = 0.07
 
 
 class CallDesk:
