@@ -87,10 +87,10 @@ def test_a_dead_web_costs_one_short_wait_and_then_none() -> None:
     assert titles(results) == ["library 1"]
     assert results.note == "the web did not answer, only the library was searched"
     assert chain.status() == "library only: the web does not answer"
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 0.9
     started = time.monotonic()
     chain.search("y")
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < 0.25
     assert web.asked == ["x"]
 
 
@@ -131,7 +131,7 @@ def test_the_probe_returns_at_once_and_spares_the_first_search_a_dead_web() -> N
     chain = SearchChain([web, Place("library", hits("library", 1), local=True)], reachable=unreachable)
     started = time.monotonic()
     chain.probe()
-    assert time.monotonic() - started < 0.1
+    assert time.monotonic() - started < 0.25
     assert "checking" in chain.status()
     assert titles(chain.search("x")) == ["library 1"]
     assert time.monotonic() - started < 1
