@@ -1,6 +1,7 @@
 """Prompt profiles: all the words that the agent says to the model, one YAML file a profile."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,6 +60,7 @@ class Profile(BaseModel):
         return _jinja.from_string(template).render(**values).strip()
 
 
+@lru_cache
 def load_profile(name: str) -> Profile:
     """The profile `compact` or `full`."""
     return Profile.model_validate(yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))

@@ -308,28 +308,23 @@ def test_an_estimate_of_tokens_says_that_it_is_one(world: MakeWorld) -> None:
     assert told.end.usage.prompt_tokens > 300
 
 
-@pytest.mark.parametrize(
-    ("source", "summary"),
-    [
-        ("web_search('Mars moons')", "searched, 1 result"),
-        ("web_search('zyzzyva')", "searched, nothing found"),
-        ("web_search('Mars')\nweb_search('Venus')", "searched 2 times"),
-        (f"visit_page('{MARS}')", "read 1 page"),
-        (
-            f"web_search('Mars')\nvisit_page('{MARS}')\nvisit_page('library://venus.md')",
-            "searched, read 2 pages",
-        ),
-        (f"visit_page('{MARS}')\nfind_on_page_ctrl_f('Phobos')", "read 1 page, looked for words in a page"),
-        ("visit_page('library://nowhere.md')", "1 call failed"),
-        ("x = 1", "computed"),
-        ("1 / 0", "the code failed"),
-        ("print('never", "the code failed"),
-    ],
-)
-def test_a_step_is_summed_up_in_a_visitors_words(world: MakeWorld, source: str, summary: str) -> None:
-    app = world(step("I work.", source), answer("two"))
+def test_a_step_is_summed_up_in_a_visitors_words(world: MakeWorld) -> None:
+    visit = f"visit_page('{MARS}')"
+    summaries = {
+        "web_search('Mars moons')": "searched, 1 result",
+        "web_search('zyzzyva')": "searched, nothing found",
+        "web_search('Mars')\nweb_search('Venus')": "searched 2 times",
+        visit: "read 1 page",
+        f"web_search('Mars')\n{visit}\nvisit_page('library://venus.md')": "searched, read 2 pages",
+        f"{visit}\nfind_on_page_ctrl_f('Phobos')": "read 1 page, looked for words in a page",
+        "visit_page('library://nowhere.md')": "1 call failed",
+        "x = 1": "computed",
+        "1 / 0": "the code failed",
+        "print('never": "the code failed",
+    }
+    app = world(*[step("I work.", source) for source in summaries], answer("two"))
     told = app.ask(QUESTION)
-    assert [event.summary for event in told.all(StepEnded)] == [summary, "answered"]
+    assert [event.summary for event in told.all(StepEnded)] == [*summaries.values(), "answered"]
 
 
 def test_the_answer_of_the_host_never_crosses_into_the_box(world: MakeWorld) -> None:
