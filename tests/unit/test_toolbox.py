@@ -100,7 +100,7 @@ def test_pages_are_turned_and_searched(tools: dict[str, Tool]) -> None:
 
 def test_an_attached_file_is_read_with_a_question_or_without(tools: dict[str, Tool]) -> None:
     assert tools["inspect_file_as_text"]("data.csv").tables[0]["a"].sum() == 1
-    assert "| 1 | 2 |" in tools["inspect_file_as_text"]("/tmp/elsewhere/data.csv", question="What is b?").text
+    assert "| 1 | 2 |" in tools["inspect_file_as_text"]("/elsewhere/data.csv", question="What is b?").text
     with pytest.raises(DocumentError, match=r"attached are data\.csv"):
         tools["inspect_file_as_text"]("/etc/passwd")
 
