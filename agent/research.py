@@ -36,7 +36,7 @@ from agent.sandbox.executor import SandboxExecutor
 
 # Of a long question, how much the model is reminded of after each step.
 _REMINDER_CHARS = 600
-_STOPS = ["\n```\n", "\nOutput:"]
+_STOPS = ["\n```\n", "\nOutput:", "\nQuestion:"]
 # Calls that give something else each time, so that the same code may run again.
 _MOVING = ("page_down", "page_up", "find_next")
 

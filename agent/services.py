@@ -12,6 +12,7 @@ from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for
 from agent.sandbox.limits import Limits
+from agent.sandbox.lock import hide_process
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.settings import ROUTER_URL, Settings
@@ -136,6 +137,7 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     told (bytes done, bytes in all, from where). Raises ModelFileError and
     SandboxError; an endpoint that is down is no error yet.
     """
+    hide_process()
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox), fail_closed=bool(settings.space_id)
     )
