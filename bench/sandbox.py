@@ -1,11 +1,9 @@
-"""The sandbox's own figures, and its speed against smolagents' interpreter in the same call.
-
-`python bench/sandbox.py` prints them; `measure()` gives them to the bench.
-"""
+"""The sandbox against the interpreter that stock smolagents runs the model's code in."""
 
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from smolagents.local_python_executor import LocalPythonExecutor
@@ -14,7 +12,9 @@ from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from evals.figures import Figure
 
+OTHER = "LocalPythonExecutor"
 SNIPPETS = (
     "total = 0\nfor i in range(100_000):\n    total += i * i % 7\ntotal",
     "primes = [n for n in range(2, 2000) if all(n % d for d in range(2, int(n**0.5) + 1))]\nlen(primes)",
@@ -27,6 +27,50 @@ SNIPPETS = (
     "a, b = 0, 1\nfor _ in range(20_000):\n    a, b = b, (a + b) % 1_000_007\na",
     "def collatz(n):\n    length = 0\n    while n > 1:\n        n = n // 2 if n % 2 == 0 else 3 * n + 1\n        length += 1\n    return length\nmax(range(1, 800), key=collatz)",
 )
+_CALLS = "import time\nt = time.perf_counter()\nfor _ in range(500):\n    x = echo(1)\n(time.perf_counter() - t) * 2"
+
+
+def measure() -> list[Figure]:
+    """Start, overhead, memory and speed of a box; the pool's first box is loaded before the clock starts."""
+    level = choose_level()
+    cold, warm = BoxPool(level, size=0), BoxPool(level, size=1)
+    figures = [
+        Figure("probe and choice of the level", _milliseconds(choose_level, 3), "ms"),
+        Figure("box start, cold, with pandas loaded", _milliseconds(lambda: _start(cold), 5), "ms"),
+        Figure("box start, from the warm pool", statistics.median(_warm_start(warm) for _ in range(5)), "ms"),
+    ]
+    box, local = _executor(warm), LocalPythonExecutor(additional_authorized_imports=["time"])
+    try:
+        local.send_tools({"echo": _echo})
+        box("import pandas")
+        warm.close()
+        figures += [
+            Figure(
+                "overhead of a step",
+                _milliseconds(lambda: box("1"), 300),
+                "ms",
+                _milliseconds(lambda: local("1"), 300),
+            ),
+            Figure("round trip of a tool", float(box(_CALLS).output), "ms", float(local(_CALLS).output)),
+            Figure("memory of a box with pandas (RSS)", _resident_mb(box), "MB"),
+            _snippets(box, local),
+        ]
+    finally:
+        box.cleanup()
+        cold.close()
+    return figures
+
+
+def _snippets(box: SandboxExecutor, local: LocalPythonExecutor) -> Figure:
+    ours, theirs = [], []
+    for snippet in SNIPPETS:
+        theirs.append(_milliseconds(partial(local, snippet), 1))
+        ours.append(_milliseconds(partial(box, snippet), 5))
+    faster = sorted(t / o for o, t in zip(ours, theirs, strict=True))
+    note = (
+        f"each {faster[0]:,.0f} to {faster[-1]:,.0f} times as fast, median {statistics.median(faster):,.0f}"
+    )
+    return Figure("ten CPU-bound snippets together", sum(ours), "ms", sum(theirs), note=note)
 
 
 def _milliseconds(action: Callable[[], object], repeat: int) -> float:
@@ -39,56 +83,28 @@ def _milliseconds(action: Callable[[], object], repeat: int) -> float:
     return statistics.median(taken)
 
 
+def _echo(value: object) -> object:
+    return value
+
+
 def _executor(pool: BoxPool) -> SandboxExecutor:
     executor = SandboxExecutor(Limits(tool_calls=100_000), pool=pool)
-    executor.send_tools({"echo": lambda value: value})
+    executor.send_tools({"echo": _echo})
     return executor
 
 
-def measure() -> dict[str, float]:
-    """Milliseconds, MB and ratios, named as they are printed."""
-    level = choose_level()
-    figures: dict[str, float] = {"probe and choice of level, ms": _milliseconds(choose_level, 3)}
-    cold_pool = BoxPool(level, size=0)
-
-    def start(pool: BoxPool) -> None:
-        executor = _executor(pool)
-        executor("1")
-        executor.cleanup()
-
-    figures["box start cold, with pandas, ms"] = _milliseconds(lambda: start(cold_pool), 5)
-    warm_pool = BoxPool(level, size=1)
-
-    def warm() -> float:
-        time.sleep(1.5)  # the pool's box loads meanwhile, as it would between visitors
-        return _milliseconds(lambda: start(warm_pool), 1)
-
-    figures["box start from the warm pool, ms"] = statistics.median(warm() for _ in range(5))
-    executor = _executor(warm_pool)
-    executor("import pandas")
-    warm_pool.close()
-    figures["step overhead, ms"] = _milliseconds(lambda: executor("1"), 300)
-    code = "import time\nt = time.perf_counter()\nfor _ in range(500): echo(1)\n(time.perf_counter() - t) * 2"
-    figures["tool round trip, ms"] = float(executor(code).output)
-    figures["memory of a box (RSS), MB"] = _resident_mb(executor)
-    local = LocalPythonExecutor(additional_authorized_imports=[])
-    local.send_tools({})
-    ratios = []
-    for snippet in SNIPPETS:
-        theirs = _milliseconds(lambda code=snippet: local(code), 1)
-        ours = _milliseconds(lambda code=snippet: executor(code), 5)
-        ratios.append(theirs / ours)
-    figures["times faster than LocalPythonExecutor (median of ten)"] = statistics.median(ratios)
+def _start(pool: BoxPool) -> None:
+    executor = _executor(pool)
+    executor("1")
     executor.cleanup()
-    return figures
+
+
+def _warm_start(pool: BoxPool) -> float:
+    time.sleep(1.5)  # the pool's box loads meanwhile, as it would between visitors
+    return _milliseconds(lambda: _start(pool), 1)
 
 
 def _resident_mb(executor: SandboxExecutor) -> float:
     assert executor._box is not None
     lines = Path(f"/proc/{executor._box.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS"))
-
-
-if __name__ == "__main__":
-    for name, value in measure().items():
-        print(f"{name:<55} {value:>9.2f}")

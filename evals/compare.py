@@ -84,13 +84,13 @@ def figures(questions: Sequence[Question], results: Mapping[str, Sequence[Result
         side: float(sum(row.outcome is Outcome.ANSWERED for row in rows)) for side, rows in results.items()
     }
     return [
-        figure(f"right of {len(questions)} (exact match)", "", scored(exact_match), "more than stock"),
+        figure(f"right of {len(questions)} (exact match)", "", scored(exact_match), "more"),
         figure("F1", "", overlap),
         figure("the right answer stands in the answer", "", scored(accepts)),
         figure("closed with an answer", "", answered),
-        figure("prompt tokens a question", "", mean("prompt_tokens"), "1/4 of stock"),
+        figure("prompt tokens a question", "", mean("prompt_tokens"), "at most 1/4"),
         figure("written tokens a question", "", mean("completion_tokens")),
-        figure("seconds a question", "s", mean("seconds"), "1/3 of stock"),
+        figure("seconds a question", "s", mean("seconds"), "at most 1/3"),
         figure("steps a question", "", mean("steps")),
     ]
 

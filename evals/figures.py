@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -36,19 +37,21 @@ class Figure:
 
 
 def show(console: Console, title: str, figures: Sequence[Figure], other: str = "") -> None:
-    """The figures as a table; `other` names what is compared with."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    """The figures as a table; `other` names what is compared with, and the ratio is ours to theirs."""
+    against = f", ours against {other}" if other else ""
+    table = Table(title=title + against, title_justify="left", title_style="bold", box=SIMPLE)
     table.add_column("")
-    columns = ["ours", other, "ours / theirs"] if other else [""]
+    columns = ["ours", "theirs", "ratio"] if other else [""]
     for column in columns:
         table.add_column(column, justify="right")
-    table.add_column("aim")
+    table.add_column("")
     for figure in figures:
-        ratio = f"{figure.ratio:.2f}" if figure.ratio is not None else ""
+        words = [f"aim: {figure.aim}"] * bool(figure.aim) + [figure.note] * bool(figure.note)
+        ratio = f"{figure.ratio:.3g}" if figure.ratio is not None else ""
         values = [_amount(figure.ours, figure.unit)]
         if other:
             values += [_amount(figure.theirs, figure.unit), ratio]
-        table.add_row(figure.name, *values, "; ".join(part for part in (figure.aim, figure.note) if part))
+        table.add_row(figure.name, *values, "; ".join(words))
     console.print(table)
 
 
