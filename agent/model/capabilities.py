@@ -13,7 +13,7 @@ import httpx2
 
 from agent.errors import EndpointRefused
 from agent.model.connection import host_of, http_client, unreachable
-from agent.model.refusals import refusal
+from agent.model.refusals import refusal, words_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _asked(
     if response.status_code == 404 and last:
         raise _no_endpoint(url)
     if response.status_code in (401, 503) or (last and not response.is_success):
-        raise refusal(response.status_code, response.text, response.headers, host_of(url))
+        raise refusal(response.status_code, words_of(response), response.headers, host_of(url))
     try:
         data = response.json() if response.is_success else {}
     except ValueError:

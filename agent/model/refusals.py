@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx2
+
 from agent.errors import ContextOverflow, EndpointBusy, EndpointRefused, ModelError
 
 # Each pattern: how one server says that the prompt is too long, with what it measured.
@@ -64,6 +66,12 @@ def refusal(status: int, body: str, headers: Mapping[str, str], host: str) -> Mo
     return EndpointRefused(
         f"The model endpoint at {host} refused the request ({status}): change it{_quote(text)}."
     )
+
+
+def words_of(response: httpx2.Response) -> str:
+    """The body of an answer, without the token of the request, which a gateway may repeat in it."""
+    token = response.request.headers.get("authorization", "").removeprefix("Bearer ")
+    return response.text.replace(token, "[token]") if len(token) > 4 else response.text
 
 
 def error_in_stream(error: Any, host: str) -> ModelError:

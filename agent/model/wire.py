@@ -24,7 +24,7 @@ from smolagents.models import ChatMessageToolCallFunction, ChatMessageToolCallSt
 from agent.errors import EndpointRefused, ModelError, Stopped, StreamCut
 from agent.events import Usage
 from agent.model.connection import host_of, http_client, unreachable
-from agent.model.refusals import error_in_stream, refusal
+from agent.model.refusals import error_in_stream, refusal, words_of
 
 # How long a cut may go unnoticed; the promise is 0.2 s.
 _POLL_SECONDS = 0.05
@@ -179,7 +179,7 @@ class ChatStream(InferenceClient):
         host = host_of(self._url)
         if isinstance(error, HfHubHTTPError):
             response = error.response
-            return refusal(response.status_code, response.text, response.headers, host)
+            return refusal(response.status_code, words_of(response), response.headers, host)
         if isinstance(error, TextGenerationError):
             return error_in_stream(error.args[0] if error.args else "", host)
         if self._streams and isinstance(error, httpx2.HTTPError):
