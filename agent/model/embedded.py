@@ -9,11 +9,12 @@ import json
 import math
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -136,8 +137,11 @@ class EmbeddedServer:
         readable, _, _ = select.select([self._process.stdout], [], [], timeout)
         self._url = self._process.stdout.readline().strip() if readable else ""
         if not self._url:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(5 if readable else 0)
+            code = self._process.poll()
             self.close()
-            raise ModelError(_why_not(log, timeout if not readable else None))
+            raise ModelError(_why_not(code, timeout, log))
         announce(self._url, self._parallel)
         return self._url
 
@@ -164,9 +168,12 @@ def _environment() -> dict[str, str]:
     return {**kept, "OMP_WAIT_POLICY": "passive"}
 
 
-def _why_not(log: IO[str], timeout: float | None) -> str:
-    if timeout is not None:
-        return f"The embedded model did not load within {timeout:.0f} s: free some memory or processors and start again."
+def _why_not(code: int | None, timeout: float, log: IO[str]) -> str:
+    """Why the child told no address; `code` is None when it still runs."""
+    if code is None:
+        return f"The embedded model did not load within {timeout:.0f} s: free memory or processors and start again."
+    if code == -signal.SIGKILL:
+        return "The embedded model was killed while it loaded: it needs about 2.5 GB of memory, free some."
     log.seek(0)
     lines = [line.strip() for line in log if line.strip()]
     if any("libgomp" in line for line in lines):

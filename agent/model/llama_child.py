@@ -29,6 +29,8 @@ def main(given: dict[str, Any]) -> None:
     params.ui = False
     params.offline = True
     params.verbosity = 2
+    # A stopped reply is noticed between two batches: small ones free the processors sooner, and read as fast.
+    params.n_batch = params.n_ubatch = 256
     params.n_ctx = given["context_tokens"]
     params.n_parallel = given["parallel"]
     # One pool of memory: each conversation may use the whole context while the others are short.
@@ -46,7 +48,9 @@ def main(given: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    # Not through sys.stdin: its lock, held here, would hang an exit for another reason.
+    while os.read(0, 4096):
+        pass
     os._exit(0)
 
 

@@ -81,6 +81,8 @@ class ChatStream(InferenceClient):
         Raises Stopped when `cancel` is set, StreamCut when the stream ends before
         it is complete or stands still, and what `refusal` makes of an answer.
         """
+        if cancel.is_set():
+            raise Stopped("The run was stopped.")
         threading.Thread(target=self._read, name="model-stream", daemon=True).start()
         wait = self._timeouts.first
         while (chunk := self._next(cancel, wait)) is not None:

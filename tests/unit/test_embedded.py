@@ -357,6 +357,28 @@ def test_a_file_that_llama_cpp_cannot_load_is_told_and_leaves_no_process(tmp_pat
     assert not server.alive
 
 
+@pytest.mark.parametrize(
+    ("child", "message"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", "about 2.5 GB of memory"),
+        (
+            "raise ImportError('libgomp.so.1: cannot open shared object file')",
+            "install the Debian package libgomp1",
+        ),
+        ("import time; time.sleep(60)", "did not load within 1 s"),
+        ("pass", "no reason given"),
+    ],
+)
+def test_why_the_server_does_not_start_is_told(tmp_path, monkeypatch, child, message):
+    (tmp_path / "child.py").write_text(child)
+    monkeypatch.setattr(embedded, "_CHILD", tmp_path / "child.py")
+    server = EmbeddedServer(tmp_path / "x.gguf")
+    with pytest.raises(ModelError) as caught:
+        server.start(1)
+    assert message in str(caught.value) and one_sentence(caught.value)
+    assert server.pid is None
+
+
 STAND_IN = "import sys, os\nprint('http://127.0.0.1:1', flush=True)\nprint(sorted(os.environ), file=sys.stderr)\nsys.stdin.read()\n"
 
 

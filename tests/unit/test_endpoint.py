@@ -467,6 +467,15 @@ def test_stop_works_in_the_middle_of_a_reply_and_the_server_notices():
         assert endpoint.requests[-1].hung_up.wait(0.5)
 
 
+def test_a_run_that_was_stopped_already_asks_nothing():
+    with ScriptedEndpoint([reply("x")]) as endpoint:
+        model = model_of(endpoint)
+        model.cancel.set()
+        with pytest.raises(Stopped):
+            model.generate(QUESTION)
+        assert endpoint.chats == []
+
+
 def test_stop_works_while_waiting_for_an_overloaded_server():
     with ScriptedEndpoint([overloaded(retry_after="60")]) as endpoint:
         assert stopped_after(0.2, model_of(endpoint)) < 0.2
@@ -507,7 +516,7 @@ def test_no_thread_or_connection_is_left_behind():
     with ScriptedEndpoint(lambda body: reply("a b c d", delay=0.01)) as endpoint:
         model = model_of(endpoint)
         before = threading.active_count()
-        for _ in range(10):
+        for _ in range(4):
             model.generate(QUESTION)
             model.generate_stream(QUESTION).close()
             next(model.generate_stream(QUESTION))
