@@ -34,6 +34,8 @@ def main() -> None:
         signal.signal(name, lambda *_: over.set())
     try:
         page = Page(services, sessions, examples(settings.library_dir))
+        if services.endpoint.embedded is not None:
+            sessions.warm()
         address = launch(page.blocks, host, settings.port, settings.max_file_mb)
         console.print(f"{NAME} is at {address}", highlight=False, soft_wrap=True)
         over.wait()

@@ -124,7 +124,9 @@ def _answer(answer: str, sources: Sequence[Source]) -> str:
 def _source(source: Source) -> str:
     title = literal(source.title or source.url)
     address = web_address(source.url)
-    name = f"[{title}]({address})" if address else f"{title} <code>{literal(source.url)}</code>"
+    name = f"[{title}]({address})" if address else title
+    if not address and source.url != source.title:
+        name += f" <code>{literal(source.url)}</code>"
     quote = f" “{literal(source.quote)}”" if source.quote else ""
     place = f", {literal(source.place)}" if source.place else ""
     match source.status:

@@ -35,4 +35,5 @@ def fetching(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()

@@ -180,7 +180,7 @@ class Page:
         session = self._sessions.get(visitor.session_id)
         if session is None:
             session = self._sessions.open()
-            visitor.session_id, visitor.runs = session.id, []
+            visitor.session_id = session.id
         visitor.run = session.ask(question, files)
         visitor.runs.append(visitor.run.id)
         self._live[visitor.run.id] = visitor.run
