@@ -2,11 +2,13 @@
 
 import logging
 import re
+import sqlite3
 import threading
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from agent.errors import ModelError
+from agent.errors import ModelError, SettingsError
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
@@ -116,8 +118,9 @@ class Services:
         if self.endpoint.problem:
             notices.append(self.endpoint.problem)
         search = self.search.status()
-        if "does not answer" in search:
-            notices.append("The web does not answer from here, so only the library is searched.")
+        if search.endswith("the web does not answer"):
+            instead = "only the library is" if search.startswith("library") else "nothing can be"
+            notices.append(f"The web does not answer from here, so {instead} searched.")
         if self.pool.level.number == 0:
             notices.append(self.pool.level.reason)
         return Status(self.endpoint.name, search, str(self.pool.level), notices)
@@ -134,15 +137,14 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     """Everything that a session needs, ready to use.
 
     The embedded model is fetched first if it is the one to use; `progress` is
-    told (bytes done, bytes in all, from where). Raises ModelFileError and
-    SandboxError; an endpoint that is down is no error yet.
+    told (bytes done, bytes in all, from where). Raises SettingsError,
+    ModelFileError and SandboxError; an endpoint that is down is no error yet.
     """
     hide_process()
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox), fail_closed=bool(settings.space_id)
     )
-    store = Store(settings.data_dir / "research.sqlite")
-    store.end_orphans("The app was ended while this run was going on; ask again.")
+    store = _store(settings.data_dir)
     library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
     fetcher = Fetcher(allow_local=settings.allow_local_web)
     providers: list[SearchProvider] = [library, WebSearch(), WikipediaSearch(fetcher)]
@@ -155,6 +157,17 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     except ModelError as error:
         log.warning("the model endpoint cannot be used yet: %s", error)
     return Services(settings, endpoint, store, library, search, BoxPool(level), limits)
+
+
+def _store(folder: Path) -> Store:
+    try:
+        store = Store(folder / "research.sqlite")
+        store.end_orphans("The app was ended while this run was going on; ask again.")
+    except (OSError, sqlite3.Error) as error:
+        raise SettingsError(
+            f"The runs cannot be kept in DATA_DIR, {folder} ({error}): name a folder that can be written."
+        ) from error
+    return store
 
 
 def _endpoint(settings: Settings, progress: Progress) -> Endpoint:

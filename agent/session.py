@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
-from agent.errors import BadQuestion, BadUpload, ResearchError, TooManyRuns
+from agent.errors import BadQuestion, BadUpload, ResearchError, RunError, TooManyRuns
 from agent.events import Event, Outcome, RunEnded, RunStarted, Source
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
 from agent.sandbox.executor import SandboxExecutor
 from agent.services import Services
+from agent.settings import Settings
 from tools.browser import TextBrowser
 from tools.errors import ToolFatal
 from tools.fetch import Fetcher
@@ -24,6 +25,9 @@ log = logging.getLogger(__name__)
 
 _EARLIER = 2
 _EARLIER_CHARS = 500
+_STOP_SECONDS = 2.0
+# After which the files of a session are those of an app that was killed.
+_CRASHED_SECONDS = 24 * 3600.0
 
 
 class Session:
@@ -37,7 +41,7 @@ class Session:
         self.last_used = time.monotonic()
         self._services = services
         self._on_close = on_close
-        self._files_dir = settings.data_dir / "sessions" / self.id
+        self._files_dir = _folder(settings) / self.id
         self._files_dir.mkdir(parents=True)
         self._fetcher = Fetcher(allow_local=settings.allow_local_web, cache=services.store.page_cache())
         self._executor = SandboxExecutor(
@@ -46,15 +50,15 @@ class Session:
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._conversation: list[Earlier] = []
-        self._leaving = False
+        self.closed = False
 
     @property
     def busy(self) -> bool:
         return self._run is not None and not self._run.ended
 
     def ask(self, question: str, files: Sequence[Path] = ()) -> Run:
-        """Begin to research; returns at once. Raises BadQuestion, BadUpload or TooManyRuns."""
-        question = question.strip()
+        """Begin to research; returns at once. Raises errors under RunError."""
+        question = question.encode("utf-8", "replace").decode().strip()
         limit = self._services.settings.max_question_chars
         if not question:
             raise BadQuestion("The question is empty: write what you want to know.")
@@ -63,12 +67,14 @@ class Session:
                 f"The question has {len(question):,} characters and the limit is {limit:,}:"
                 " shorten it, or attach the long text as a file."
             )
-        names = [self._take_file(path) for path in files]
         with self._lock:
+            if self.closed:
+                raise RunError("This session has ended: reload the page, then ask again.")
             if self.busy:
                 raise TooManyRuns(
                     "A run is still going on here: wait for its answer or stop it, then ask again."
                 )
+            names = [self._take_file(path) for path in files]
             self.last_used = time.monotonic()
             self._run = run = self._new_run(question, names)
         run.start()
@@ -80,13 +86,20 @@ class Session:
         agent.python_executor("None")
         agent.warm()
 
+    def stop(self) -> None:
+        """Stop the run that is going on, if any, and give it a moment to say so in its log."""
+        run = self._run
+        if run is not None:
+            run.stop()
+            run.wait(_STOP_SECONDS)
+
     def close(self) -> None:
         """Free the box and the files, once a run that is going on has ended."""
         with self._lock:
-            if self.busy:
-                self._leaving = True
-                return
-        self._free()
+            waits = self.closed or self.busy
+            self.closed = True
+        if not waits:
+            self._free()
 
     def _free(self) -> None:
         self._executor.cleanup()
@@ -161,15 +174,15 @@ class Session:
             self._conversation.append(Earlier(question[:_EARLIER_CHARS], end.answer[:_EARLIER_CHARS]))
         with self._lock:
             self._run = None
-            leaving = self._leaving
-        if leaving:
+        if self.closed:
             self._free()
 
     def _take_file(self, path: Path) -> str:
         limit = self._services.settings.max_file_mb
         try:
             size = path.stat().st_size
-            head = path.open("rb").read(1024)
+            with path.open("rb") as file:
+                head = file.read(1024)
         except OSError as error:
             raise BadUpload(
                 f"The file {path.name} cannot be read ({error.strerror}): attach it again."
@@ -182,8 +195,16 @@ class Session:
             )
         if path.suffix.lower() == ".pdf" and b"%PDF-" not in head:
             raise BadUpload(f"The file {path.name} is called a PDF but is none: attach the real one.")
-        shutil.copyfile(path, self._files_dir / path.name)
+        try:
+            shutil.copyfile(path, self._files_dir / path.name)
+        except OSError as error:
+            raise BadUpload(f"The file {path.name} cannot be kept ({error.strerror}): try again.") from error
         return path.name
+
+
+def _folder(settings: Settings) -> Path:
+    """Where the files of all sessions are."""
+    return settings.data_dir / "sessions"
 
 
 class SessionRegistry:
@@ -191,26 +212,27 @@ class SessionRegistry:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sessions: dict[str, Session] = {}
+        for folder in _folder(services.settings).glob("*"):
+            if folder.stat().st_mtime < time.time() - _CRASHED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def open(self) -> Session:
         """A new session; the longest idle one makes room. TooManyRuns when all are at work."""
-        settings = self._services.settings
-        self._expire(settings.session_seconds)
+        most, seconds = self._services.settings.max_sessions, self._services.settings.session_seconds
         with self._lock:
-            full = len(self._sessions) >= settings.max_sessions
             idle = sorted((s for s in self._sessions.values() if not s.busy), key=lambda s: s.last_used)
-        if full and not idle:
-            raise TooManyRuns(
-                f"All {settings.max_sessions} places are at work: try again in a minute, or run your own copy."
-            )
-        if full:
-            idle[0].close()
-        session = Session(self._services, self._forget)
-        with self._lock:
+            for session in idle:
+                if len(self._sessions) >= most or session.last_used < time.monotonic() - seconds:
+                    session.close()
+            if len(self._sessions) >= most:
+                raise TooManyRuns(
+                    f"All {most} places are at work: try again in a minute, or run your own copy."
+                )
+            session = Session(self._services, self._forget)
             self._sessions[session.id] = session
-        return session
+            return session
 
     def warm(self) -> None:
         """Begin in the background what makes the first question of a visitor fast."""
@@ -226,9 +248,10 @@ class SessionRegistry:
             session.close()
 
     def get(self, session_id: str) -> Session | None:
-        """The session, or None when it has expired or was never there."""
+        """The session, or None when it has ended or was never there."""
         with self._lock:
-            return self._sessions.get(session_id)
+            session = self._sessions.get(session_id)
+        return session if session is not None and not session.closed else None
 
     def close(self, session_id: str) -> None:
         """Let a session go; a run that is going on in it ends first."""
@@ -237,16 +260,11 @@ class SessionRegistry:
             session.close()
 
     def close_all(self) -> None:
+        """Stop every run and let every session go."""
         with self._lock:
             sessions = list(self._sessions.values())
         for session in sessions:
-            session.close()
-
-    def _expire(self, seconds: float) -> None:
-        oldest = time.monotonic() - seconds
-        with self._lock:
-            idle = [s for s in self._sessions.values() if not s.busy and s.last_used < oldest]
-        for session in idle:
+            session.stop()
             session.close()
 
     def _forget(self, session: Session) -> None:

@@ -61,13 +61,13 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
     def send_tools(self, tools: Mapping[str, Callable[..., Any]]) -> None:
         """The functions that the code may call; they stay here, the box gets their names and signatures."""
         self._desk.tools = dict(tools)
-        if self._box is not None:
+        if self._box is not None and self._box.alive:
             self._desk.tell(self._box)
 
     def send_variables(self, variables: Mapping[str, Any]) -> None:
         """Values that the code finds under their names; sent again when a box is replaced."""
         self._variables.update(variables)
-        if self._box is not None:
+        if self._box is not None and self._box.alive:
             self._send_variables(self._box)
 
     def __call__(self, code_action: str) -> CodeOutput:
