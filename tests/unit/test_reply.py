@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.events import Usage
+from agent.model.reading import Reading
 from agent.model.reply import Piece, ReasoningSplitter, Reply, ReplyParser, StopCutter
-
-FENCE = "```"
+from agent.model.wire import Chunk
 
 
 def parsed(text: str, finish_reason: str | None = "stop", pieces: list[str] | None = None) -> Reply:
@@ -229,3 +230,20 @@ def test_the_stop_does_not_depend_on_how_the_network_cut_it(text, stops, data):
     assert cut(chunked(data, text), stops) == whole == cut(list(text), stops)
     assert text.startswith(whole[0])
     assert not any(stop in whole[0] for stop in stops)
+
+
+@given(TOKENS, st.booleans(), st.sampled_from(["stop", "length"]), st.data())
+def test_what_an_agent_reads_does_not_depend_on_how_the_network_cut_it(text, thinks, finish_reason, data):
+    """Reasoning, stop text and the last delta together, as EndpointModel puts them together."""
+
+    def read(pieces: list[str]) -> tuple[str, str, str | None]:
+        reading = Reading(thinks, ["</code>", "abc"], trusted=True)
+        deltas = [delta for piece in pieces for delta in reading.take(Chunk(content=piece))]
+        deltas += [*reading.take(Chunk(finish_reason=finish_reason)), *reading.end(Usage(1, 1))]
+        reasoning = content = ""
+        for delta in deltas:
+            content = "" if delta.restart else content + (delta.content or "")
+            reasoning += delta.reasoning or ""
+        return reasoning, content, deltas[-1].finish_reason
+
+    assert read(chunked(data, text)) == read([text]) == read(list(text))
