@@ -96,7 +96,12 @@ class Narrator:
                 self._end_line()
                 self._steps.print(
                     Syntax(
-                        plain(code), "python", theme="ansi_dark", background_color="default", padding=(0, 2)
+                        plain(code),
+                        "python",
+                        theme="ansi_dark",
+                        background_color="default",
+                        word_wrap=True,
+                        padding=(0, 2),
                     )
                 )
                 self._waiting("running")
@@ -148,7 +153,7 @@ class Narrator:
 
     def _waiting(self, what: str) -> None:
         self._end_line()
-        self._wait.update(Text(plain(what), style="dim"))
+        self._wait.update(Text(plain(what), "dim", no_wrap=True, overflow="ellipsis"))
         self._wait.start()
 
     def _stream(self, text: str, style: str) -> None:
