@@ -31,6 +31,8 @@ _SENTENCE_CHARS = 300
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
 _HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"\d[\d.,]*\d")
+_ADDRESS = re.compile(r"^\s*(\w+://\S|[^\s.]+(\.[^\s.]+)+\s*$)|\.\w{1,5}\s*$")  # or the name of a file
 _EMPTY_WORDS = frozenset("yes no none true false the a an of in".split())
 
 
@@ -77,7 +79,7 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         `insist`: whether a wrong quote is sent back to the model once; `sent_back` is then the answer it had.
         """
         super().__init__()
-        self.code = ""
+        self.thought = self.code = ""  # of the step that answers
         self._read = read
         self._seen = seen
         self._question = question
@@ -127,22 +129,22 @@ class FinalAnswer(Tool):  # type: ignore[misc]
 
     def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
         """Sources for an answer that has no good one: where its words stand, or else what it was computed from."""
-        # Of all words: with how many of the question's they stand in one sentence at best, and where.
-        best: dict[str, tuple[int, str]] = {}
+        best: dict[str, tuple[int, Source]] = {}
         for url in [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]:
             try:
-                text = plain_text(self._read(url).markdown)
+                document = self._read(url)
             except ToolError:
                 continue  # a page that cannot be read again is no source
+            text, title = plain_text(document.markdown), document.title or document.url
             for words in self._wanted(answer):
-                score = supporting_sentence(text, [words], self._question)[1]
-                if score > best.get(words, (0, ""))[0]:
-                    best[words] = score, url
+                quote, score = supporting_sentence(text, [words], self._question)
+                if score > (best[words][0] if words in best else 0):
+                    best[words] = score, Source(document.url, title, quote, LOCATED, _place(text, quote))
         found = [best[answer]] if answer in best else best.values()
-        return [self._check(Named(url, ""), answer) for url in dict.fromkeys(url for _, url in found)]
+        return list(dict.fromkeys(source for _, source in found))
 
     def _wanted(self, answer: str) -> list[str]:
-        return [answer, *literals(self.code)]
+        return list(dict.fromkeys([answer, *literals(self.code), *_NUMBER.findall(self.thought)]))
 
 
 def _correction(wrong: Source) -> str:
@@ -188,7 +190,7 @@ def _named(item: Any) -> Named | None:
     elif not isinstance(item, str):
         url, quote = _field(item, "url"), _field(item, "quote") or ""
     url = url if isinstance(url, str) else _field(url, "url")
-    if not isinstance(url, str) or not url.strip():
+    if not isinstance(url, str) or not _ADDRESS.search(url):
         return None
     return Named(url.strip(), str(quote or "").strip()[:_LONGEST_QUOTE])
 

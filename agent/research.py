@@ -207,7 +207,8 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         step.tool_calls = [ToolCall("python_interpreter", code, f"call_{step.step_number}")]
         final = self.tools["final_answer"]
         if isinstance(final, FinalAnswer):
-            final.code, final.insist = code, final.insist and step.step_number < self.max_steps
+            final.thought, final.code = self.last_thought, code
+            final.insist = final.insist and step.step_number < self.max_steps
         executor: SandboxExecutor = self.python_executor
         executor.observer = narrator
         try:
