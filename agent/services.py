@@ -4,11 +4,12 @@ import logging
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.errors import ModelError, SettingsError
+from agent.errors import EndpointBusy, ModelError, SettingsError, Stopped
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
@@ -33,6 +34,8 @@ Progress = Callable[[int, int, str], None]
 _ROUTER_MODEL = "Qwen/Qwen2.5-Coder-32B-Instruct"
 _BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
 _DEFAULT_CONTEXT = 8192
+_WAKE_SECONDS = 600.0
+_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,21 @@ class Endpoint:
                     raise
             return self._capabilities
 
+    def wait_until_ready(self, cancel: threading.Event, on_wait: Callable[[str], None]) -> None:
+        """Wait for a server that wakes up or is busy, as HF Endpoints do. Raises ModelError and Stopped."""
+        deadline = time.monotonic() + _WAKE_SECONDS
+        while True:
+            try:
+                self.capabilities()
+                return
+            except EndpointBusy as error:
+                pause = _PAUSE_SECONDS if error.retry_after is None else error.retry_after
+                if time.monotonic() + pause > deadline:
+                    raise
+            on_wait(f"The model is not ready yet, it may be waking up; asking again in {pause:.0f} s.")
+            if cancel.wait(pause):
+                raise Stopped("The run was stopped.")
+
     @property
     def name(self) -> str:
         known = self._capabilities
@@ -105,7 +123,7 @@ class Services:
         capabilities = self.endpoint.capabilities()
         wanted, context = self.settings.prompt_profile, capabilities.context_tokens
         profile = load_profile(profile_for(wanted, context, _billions(capabilities.name)))
-        reply = min(self.settings.max_reply_tokens, profile.reply_tokens)
+        reply = self.settings.max_reply_tokens or profile.reply_tokens
         model = EndpointModel(self.endpoint.url, capabilities, token=self.endpoint.token, max_tokens=reply)
         return model, profile, capabilities.prompt_tokens(reply) or _DEFAULT_CONTEXT - reply
 

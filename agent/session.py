@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
 from agent.errors import BadQuestion, BadUpload, ResearchError, RunError, TooManyRuns
-from agent.events import Event, Outcome, RunEnded, RunStarted, Source
+from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
 from agent.sandbox.executor import SandboxExecutor
@@ -114,6 +114,7 @@ class Session:
         )
 
         def make_agent(emit: Callable[[Event], None]) -> ResearchAgent:
+            services.endpoint.wait_until_ready(cancel, lambda sentence: emit(Notice(sentence)))
             return self._agent(run_id, question, cancel, emit)
 
         return Run(

@@ -83,8 +83,12 @@ class Settings(BaseSettings):
         "auto", "Which prompt the agent uses; auto takes compact for small models", "auto, compact or full"
     )
     max_steps: int = _var(12, "Steps a run may take", "1 to 100", ge=1, le=100)
-    max_reply_tokens: int = _var(
-        2048, "Tokens the model may write in one step", "128 to 32768", ge=128, le=32768
+    max_reply_tokens: int | None = _var(
+        None,
+        "Tokens the model may write in one step, its reasoning included; unset, the prompt profile decides",
+        "128 to 32768",
+        ge=128,
+        le=32768,
     )
     run_seconds: float = _var(900, "Seconds a run may take", "10 to 86400", ge=10, le=86400)
     step_seconds: float = _var(

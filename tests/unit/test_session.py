@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import BadQuestion, BadUpload, RunError, SettingsError, TooManyRuns
-from agent.events import Outcome, OutputPrinted, RunEnded, ToolEnded
+from agent.events import Notice, Outcome, OutputPrinted, RunEnded, ToolEnded
 from agent.sandbox.pool import BoxPool
 from agent.services import build_services
 from agent.session import SessionRegistry
@@ -348,6 +348,36 @@ def test_the_app_starts_while_its_endpoint_is_down_and_answers_once_it_is_up(tmp
         services.close()
 
 
+def test_a_question_waits_for_an_endpoint_that_sleeps_and_says_so(world: MakeWorld) -> None:
+    asleep = refuse(503, {"error": "503 Service Unavailable"}, Retry_After="0.02")
+    app = world(answer("two"), server={"down": asleep})
+    run = app.session.ask(QUESTION)
+    until(lambda: len(app.endpoint.requests) > 2)
+    app.endpoint.down = None
+    told = app.told(run)
+    assert told.all(Notice)[0].text.startswith("The model is not ready yet, it may be waking up")
+    assert told.end.outcome is Outcome.ANSWERED
+
+
+def test_stop_ends_the_wait_for_an_endpoint_that_sleeps(world: MakeWorld) -> None:
+    app = world(server={"down": refuse(503, "", Retry_After="100")})
+    run = app.session.ask(QUESTION)
+    until(lambda: app.services.store.last_seq(run.id) == 2)
+    run.stop()
+    began = time.monotonic()
+    assert app.told(run).end.outcome is Outcome.STOPPED
+    assert time.monotonic() - began < 0.5
+
+
+def test_the_reply_may_be_as_long_as_the_variable_says_and_else_as_the_profile(world: MakeWorld) -> None:
+    lengths = []
+    for values in ({}, {"prompt_profile": "compact"}, {"max_reply_tokens": 8000}):
+        app = world(answer("two"), **values)
+        app.ask(QUESTION)
+        lengths.append(app.endpoint.chats[0]["max_tokens"])
+    assert lengths == [2048, 400, 8000]
+
+
 def test_a_run_of_an_app_that_was_killed_is_closed_by_the_next_start(
     tmp_path: Path, world: MakeWorld
 ) -> None:
@@ -373,10 +403,10 @@ def test_a_data_folder_that_cannot_be_used_stops_the_start_with_one_line(tmp_pat
 
 
 def test_a_token_that_the_endpoint_repeats_is_not_on_the_page(world: MakeWorld) -> None:
-    app = world(server={"down": refuse(503, {"error": f"no worker for {SECRET}"})}, tgi_token=SECRET)
+    app = world(server={"down": refuse(422, {"error": f"no worker for {SECRET}"})}, tgi_token=SECRET)
     told = app.ask(QUESTION)
     assert told.end.outcome is Outcome.FAILED
-    assert "is not ready (503)" in told.end.reason
+    assert "it says: no worker for [token]" in told.end.reason
     assert app.services.status().notices == [told.end.reason]
     assert SECRET not in told.end.reason
 

@@ -93,6 +93,13 @@ def test_the_table_of_variables_has_a_line_for_each_and_no_path_of_this_machine(
     assert str(PROJECT) not in str(rows)
 
 
+def test_the_manual_says_what_the_settings_say() -> None:
+    manual = (PROJECT / "README.md").read_text(encoding="utf-8")
+    table = manual.split("<!-- variables -->")[1].split("<!-- /variables -->")[0].strip().splitlines()[2:]
+    rows = [f"| `{name}` | {default} | {accepts} | {doc} |" for name, default, accepts, doc in variables()]
+    assert table == rows
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A copy of the settings in a project folder of its own, with its `.venv`, inside a folder with a `.env`."""
