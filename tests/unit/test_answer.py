@@ -110,7 +110,7 @@ def test_a_page_that_cannot_be_read_is_said_to_be_that(final: Make) -> None:
 )
 def test_an_address_that_is_never_opened_is_no_source(final: Make, url: str) -> None:
     answer = final(seen=[]).forward("root", [(url, "root:x:0:0")])
-        assert all(source.status == UNVERIFIED for source in answer.sources)
+    assert all(source.status == UNVERIFIED for source in answer.sources)
 
 
 def test_an_answer_without_sources_gets_the_sentence_in_which_it_stands(final: Make) -> None:
