@@ -48,7 +48,8 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
 
     `cancel`: set it to end a call within 0.2 s (it raises Stopped, and the server
     stops generating). `on_wait`: told one sentence whenever a call has to wait.
-    `usage`: tokens of all calls of this object; `last_usage`: of the last one.
+    `usage`: tokens of all calls of this object; `last_usage`: of the last one, and
+    `last_cached`: how many of its prompt the server still knew (None: it does not tell).
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         self.cancel = threading.Event()
         self.on_wait: Callable[[str], None] | None = None
         self.usage = self.last_usage = Usage()
+        self.last_cached: int | None = None
         self._url, self._slots = routes(base_url).chat, slots_of(routes(base_url).root)
         self._token = token_for(self._url, token)
         self._timeouts = Timeouts(connect_timeout, first_token_timeout, stall_timeout)
@@ -144,10 +146,8 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
             raise
         finally:
             self._thinks = self._thinks or reading.thinks
-            self.last_usage = self._spent(body, reading)
+            self.last_usage, self.last_cached = self._spent(body, reading), reading.cached
             self.usage += self.last_usage
-
-    # --- the request --------------------------------------------------------------------------
 
     def _stops_to_send(self, stops: list[str]) -> list[str]:
         """As many as the server takes; none to a model that thinks, which a stop would end in mid-thought."""
@@ -193,8 +193,6 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
             "cache_prompt": True,
             **({} if slot is None else {"id_slot": slot}),
         }
-
-    # --- the answer ---------------------------------------------------------------------------
 
     def _chunks(self, body: dict[str, Any], response_format: dict[str, Any] | None) -> Generator[Chunk]:
         """The stream's events, after as many attempts as it takes and `retries` and the waits allow."""

@@ -34,11 +34,13 @@ class Reading:
 
     def __init__(self, thinks: bool, stops: list[str], trusted: bool) -> None:
         self.usage: Usage | None = None
+        self.cached: int | None = None
         self.events = self.size = 0  # `size`: bytes of text, for an estimate
         self._finish_reason: str | None = None
         self._splitter = ReasoningSplitter(thinks)
         self._cutter = StopCutter(stops)
         self._stops, self._trusted = stops, trusted
+        self._fed = False
         self._late = 0
 
     @property
@@ -52,11 +54,13 @@ class Reading:
         return self._cutter.stopped and (not self._trusted or self._late > _EVENTS_AFTER_STOP)
 
     def take(self, chunk: Chunk) -> Iterator[ReplyDelta]:
-        if chunk.reasoning and not self.events:
+        if chunk.reasoning and not self._fed:
             self._splitter = ReasoningSplitter()  # the server splits it off itself
+        self._fed = self._fed or bool(chunk.content)
         self.events += 1
         self.size += len((chunk.reasoning + chunk.content).encode())
         self.usage = chunk.usage or self.usage
+        self.cached = self.cached if chunk.cached is None else chunk.cached
         self._finish_reason = chunk.finish_reason or self._finish_reason
         self._late += self._cutter.stopped
         if chunk.reasoning:

@@ -32,13 +32,17 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Chunk:
-    """One event of the stream; empty where it says nothing of the kind."""
+    """One event of the stream; empty where it says nothing of the kind.
+
+    cached: tokens of the prompt that the server still knew and had not to read again.
+    """
 
     content: str = ""
     reasoning: str = ""
     tool_calls: tuple[ChatMessageToolCallStreamDelta, ...] = ()
     finish_reason: str | None = None
     usage: Usage | None = None
+    cached: int | None = None
 
 
 @dataclass(frozen=True)
@@ -203,9 +207,10 @@ def _shut(connection: socket.socket) -> None:
 
 
 def _chunk(output: ChatCompletionStreamOutput) -> Chunk:
-    counted = _counted(output)
+    """The event, checked: the client takes whatever the server sent into its fields."""
+    usage, cached = _counted(output)
     if not output.choices:
-        return Chunk(usage=counted)
+        return Chunk(usage=usage, cached=cached)
     choice = output.choices[0]
     delta = choice.delta
     # vLLM and llama.cpp name it differently, and only one of the two is in the client's own fields.
@@ -219,12 +224,26 @@ def _chunk(output: ChatCompletionStreamOutput) -> Chunk:
         )
         for call in delta.tool_calls or ()
     )
-    return Chunk(delta.content or "", reasoning or "", calls, choice.finish_reason or None, counted)
+    return Chunk(
+        _text(delta.content), _text(reasoning), calls, _text(choice.finish_reason) or None, usage, cached
+    )
 
 
-def _counted(output: ChatCompletionStreamOutput) -> Usage | None:
-    if output.usage:
-        return Usage(output.usage.prompt_tokens, output.usage.completion_tokens)
-    if timings := getattr(output, "timings", None):  # llama.cpp, on every event
-        return Usage(timings["cache_n"] + timings["prompt_n"], timings["predicted_n"])
-    return None
+def _text(value: object) -> str:
+    if value is not None and not isinstance(value, str):
+        raise TypeError("text was expected")
+    return value or ""
+
+
+def _counted(output: ChatCompletionStreamOutput) -> tuple[Usage | None, int | None]:
+    """Tokens, and how many of the prompt came from the server's cache, where the server tells."""
+    timings = getattr(output, "timings", None)  # llama.cpp, on every event
+    if timings:
+        counted = Usage(int(timings["cache_n"] + timings["prompt_n"]), int(timings["predicted_n"]))
+        return counted, int(timings["cache_n"])
+    if not output.usage:
+        return None, None
+    details = getattr(output.usage, "prompt_tokens_details", None) or {}
+    cached = details.get("cached_tokens")
+    counted = Usage(int(output.usage.prompt_tokens), int(output.usage.completion_tokens))
+    return counted, None if cached is None else int(cached)

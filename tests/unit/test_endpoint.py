@@ -218,6 +218,17 @@ def test_a_model_known_to_think_streams_its_reasoning_as_such_from_the_first_wor
     assert not any(delta.restart for delta in deltas)
 
 
+def test_a_model_known_to_think_whose_server_splits_it_off_streams_its_answer_as_answer():
+    answer = reply("yes it is", reasoning="hm")
+    with ScriptedEndpoint([answer], flavour="openai", model="deepseek-ai/DeepSeek-R1") as endpoint:
+        deltas = list(model_of(endpoint).generate_stream(QUESTION))
+    assert [(delta.reasoning, delta.content) for delta in deltas[:3]] == [
+        ("hm", None),
+        (None, "yes"),
+        (None, " it"),
+    ]
+
+
 def test_a_reply_cut_by_the_length_says_so():
     message, _, _ = asked(reply("```python\nx = ", finish_reason="length"))
     assert message.raw["finish_reason"] == "length"
