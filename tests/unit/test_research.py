@@ -1,9 +1,6 @@
 """What the agent does with each reply of the model, and what it tells it back."""
 
 import json
-from typing import Any
-
-import pytest
 
 from agent.answer import Answer
 from agent.events import (
@@ -22,7 +19,7 @@ from agent.events import (
 )
 from agent.sandbox.limits import Limits
 from tests.agent_world import MARS, MakeWorld, Told, answer, step
-from tests.scripted_endpoint import overloaded, reply, too_long_llama, too_long_tgi, too_long_vllm
+from tests.scripted_endpoint import overloaded, reply, too_long_llama, too_long_tgi
 
 QUESTION = "How many moons has Mars?"
 
@@ -184,22 +181,12 @@ def test_long_output_is_cut_for_the_model_at_its_middle(world: MakeWorld) -> Non
     assert app.sent(1).endswith("bbb")
 
 
-@pytest.mark.parametrize(
-    ("overflow", "server"),
-    [
-        (too_long_tgi(9000, 8192), {}),
-        (too_long_llama(9000, 8192), {"flavour": "llama.cpp"}),
-        (too_long_vllm(9000, 8192), {"flavour": "openai"}),
-    ],
-)
-def test_a_prompt_that_is_too_long_is_shortened_and_asked_again_once(
-    world: MakeWorld, overflow: Any, server: dict[str, Any]
-) -> None:
+def test_a_prompt_that_is_too_long_is_shortened_and_asked_again_once(world: MakeWorld) -> None:
     app = world(
         *[step(f"I print {n}.", f"print('moon {n} of many\\n' * 500)") for n in range(2)],
-        overflow,
+        too_long_llama(9000, 8192),
         answer("two"),
-        server=server,
+        server={"flavour": "llama.cpp"},
     )
     told = app.ask(QUESTION)
     assert told.end.outcome is Outcome.ANSWERED
