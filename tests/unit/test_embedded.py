@@ -221,6 +221,14 @@ def test_a_file_that_the_user_names_comes_first(model, tmp_path):
     assert fetch_model(tmp_path / "cache", mine, quiet, model) == mine
 
 
+def test_what_an_abandoned_way_left_behind_is_removed_once_the_model_is_here(model, tmp_path):
+    (tmp_path / "tiny.wheels").write_bytes(DATA[:200_000])
+    (tmp_path / "tiny.json").write_text("[1, 200000]")
+    with Hub() as hub:
+        fetch_model(tmp_path, None, quiet, replace(model, url=hub.url))
+    assert sorted(entry.name for entry in tmp_path.glob("tiny*")) == ["tiny.gguf"]
+
+
 def test_two_starts_at_once_fetch_once(model, tmp_path):
     with Hub() as hub:
         wanted = replace(model, url=hub.url)
