@@ -41,9 +41,12 @@ def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: M
     """
     verified = Verified(model, cache_dir / "verified.json")
     if gguf is not None:
-        if not gguf.is_file():
-            raise ModelFileError(f"EMBEDDED_GGUF names {gguf}, which is no file: correct it or unset it.")
-        verified.check(gguf, progress)
+        try:
+            verified.check(gguf, progress)
+        except OSError as error:
+            raise ModelFileError(
+                f"EMBEDDED_GGUF names {gguf}, which cannot be read ({error.strerror}): correct it or unset it."
+            ) from error
         return gguf
     path = cache_dir / model.name
     try:
@@ -126,25 +129,25 @@ class EmbeddedServer:
 
     def start(self, timeout: float = 120) -> str:
         """Load the model, which takes some seconds; the server's address. Raises ModelError when it cannot."""
-        log = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - lives as long as the child
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD), json.dumps(self._given)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            env=_environment(),
-            start_new_session=True,
-        )
-        assert self._process.stdout is not None
-        readable, _, _ = select.select([self._process.stdout], [], [], timeout)
-        self._url = self._process.stdout.readline().strip() if readable else ""
-        if not self._url:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(5 if readable else 0)
-            code = self._process.poll()
-            self.close()
-            raise ModelError(_why_not(code, timeout, log))
+        with tempfile.TemporaryFile("w+", errors="replace") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_CHILD), json.dumps(self._given)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=_environment(),
+                start_new_session=True,
+            )
+            assert self._process.stdout is not None
+            readable, _, _ = select.select([self._process.stdout], [], [], timeout)
+            self._url = self._process.stdout.readline().strip() if readable else ""
+            if not self._url:
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(5 if readable else 0)
+                code = self._process.poll()
+                self.close()
+                raise ModelError(_why_not(code, timeout, log))
         announce(self._url, self._parallel)
         return self._url
 

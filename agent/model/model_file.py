@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +52,7 @@ class Verified:
     """
 
     def __init__(self, model: ModelFile, notes: Path) -> None:
-        """`notes`: the JSON file that remembers; a lost or broken one only costs time."""
+        """`notes`: the JSON file that remembers; one that is lost, broken or cannot be written only costs time."""
         self._model, self._notes = model, notes
 
     def check(self, path: Path, progress: Progress) -> None:
@@ -70,8 +71,9 @@ class Verified:
             raise ModelFileError(
                 f"The file {path.name} is damaged: its SHA-256 is not {self._model.sha256[:16]}…; fetch it again."
             )
-        self._notes.parent.mkdir(parents=True, exist_ok=True)
-        self._notes.write_text(json.dumps({**known, str(path.resolve()): seen}))
+        with suppress(OSError):
+            self._notes.parent.mkdir(parents=True, exist_ok=True)
+            self._notes.write_text(json.dumps({**known, str(path.resolve()): seen}))
 
     def _known(self) -> dict[str, list[object]]:
         try:

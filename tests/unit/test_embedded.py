@@ -273,9 +273,17 @@ def test_a_file_of_the_user_that_is_another_is_told_and_kept(model, tmp_path):
     assert mine.exists()
 
 
-def test_a_named_file_that_is_not_there_is_told(model, tmp_path):
-    with pytest.raises(ModelFileError, match="EMBEDDED_GGUF"):
-        fetch_model(tmp_path, tmp_path / "none.gguf", quiet, model)
+@pytest.mark.parametrize("name", ["none.gguf", ""])
+def test_a_named_file_that_cannot_be_read_is_told(model, tmp_path, name):
+    with pytest.raises(ModelFileError, match=r"EMBEDDED_GGUF|is not the embedded model") as caught:
+        fetch_model(tmp_path, tmp_path / name, quiet, model)
+    assert one_sentence(caught.value)
+
+
+def test_a_named_file_is_used_though_nothing_can_be_noted_about_it(model, tmp_path):
+    mine = tmp_path / "mine.gguf"
+    mine.write_bytes(DATA)
+    assert fetch_model(mine / "no folder", mine, quiet, model) == mine
 
 
 @pytest.mark.parametrize("wrong", ["no zip", "no part", "too long", "bad crc"])
