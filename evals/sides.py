@@ -2,9 +2,11 @@
 
 `research` is ours, through a session and a run as a visitor has it. `stock` is
 smolagents' CodeAgent as it comes: its own prompt, its own interpreter. Both get
-the same model, greedy, the same tools and the same number of steps.
+the same model, greedy, with the same longest reply, the same tools over the
+same search and pages, and the same number of steps.
 """
 
+import functools
 import importlib.metadata
 import threading
 import time
@@ -40,8 +42,12 @@ class Side:
 
     def key(self, services: Services, question: Question, world: str) -> Key:
         """Under which the answer to that question is kept."""
-        code = fingerprint(self.code)
+        code = _fingerprint(self.code)
         return Key(self.name, question.id, world, services.endpoint.name, services.settings.max_steps, code)
+
+
+# Of the code that this process has loaded, whatever is saved to the files meanwhile.
+_fingerprint = functools.cache(fingerprint)
 
 
 def ask_research(services: Services, question: str, key: Key) -> Result:
