@@ -85,6 +85,5 @@ class Memory:
 
 
 def _shortened(output: str, note: str, head: int) -> str:
-    """The first `head` characters, and the last paragraph, which asks for the next step; in whole lines."""
-    first, last = output[:head], output[-_KEPT:]
-    return f"{first.rsplit(chr(10), 1)[0]}\n{note}\n{last.split(chr(10), 1)[-1]}"
+    """The first `head` characters and the last few, which ask for the next step."""
+    return f"{output[:head]}\n{note}\n{output[-_KEPT:]}"

@@ -113,6 +113,7 @@ def test_variables_files_and_answers_of_earlier_questions_reach_a_follow_up(
     )
     app.ask(QUESTION, [notes])
     told = app.ask("And what are their names?")
+    assert [request.path for request in app.endpoint.requests].count("/info") == 1  # it is known by then
     first = app.sent(2)
     for words in (QUESTION, "two", "notes.txt", "And what are their names?"):
         assert words in first
@@ -260,11 +261,18 @@ def test_when_all_places_are_at_work_the_next_visitor_is_told_so(world: MakeWorl
 
 def test_the_cap_holds_when_many_arrive_at_once(world: MakeWorld) -> None:
     app = world(max_sessions=3)
-    threads = [threading.Thread(target=app.sessions.open) for _ in range(20)]
+    together, opened = threading.Barrier(20), []
+
+    def arrive() -> None:
+        together.wait()
+        opened.append(app.sessions.open().id)
+
+    threads = [threading.Thread(target=arrive) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(set(opened)) == 20  # each made room for the next
     assert len(folders(app)) == 3
 
 
