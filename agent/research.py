@@ -64,6 +64,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
     def __init__(
         self,
         tools: Sequence[Tool],
+        final: FinalAnswer,
         model: EndpointModel,
         executor: SandboxExecutor,
         profile: Profile,
@@ -74,13 +75,13 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         conversation: Sequence[Earlier] = (),
         files: Sequence[str] = (),
     ) -> None:
-        """`tools` hold a FinalAnswer. `prompt_tokens`: the longest prompt, None without a limit.
+        """`final` ends the work, the other `tools` do it. `prompt_tokens`: the longest prompt, None without a limit.
 
         `conversation`: what was asked before, oldest first. `files`: names of attached files.
         """
         self.profile = profile
         super().__init__(
-            tools=list(tools),
+            tools=[*tools, final],
             model=model,
             executor=executor,
             max_steps=max_steps,
@@ -91,6 +92,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         taken: object = self.python_executor
         if taken is not executor:
             raise SandboxError("The agent did not take the sandbox it was given, so nothing may be run.")
+        self.final = final
         self.conclusion: Conclusion | None = None
         self.last_thought = ""
         self._emit = emit
@@ -205,10 +207,8 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._emit(CodeRun(step.step_number, code))
         step.code_action = code
         step.tool_calls = [ToolCall("python_interpreter", code, f"call_{step.step_number}")]
-        final = self.tools["final_answer"]
-        if isinstance(final, FinalAnswer):
-            final.thought, final.code = self.last_thought, code
-            final.insist = final.insist and step.step_number < self.max_steps
+        self.final.thought, self.final.code = self.last_thought, code
+        self.final.insist &= step.step_number < self.max_steps  # after the last step nothing can be corrected
         executor: SandboxExecutor = self.python_executor
         executor.observer = narrator
         try:
@@ -240,13 +240,10 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
 
     def _partial(self, reason: str) -> Conclusion:
         """An answer that was sent back, or else the last thought with what the check finds for it."""
-        final = self.tools["final_answer"]
-        if isinstance(final, FinalAnswer) and final.sent_back is not None:
-            answer = final.sent_back
-        elif isinstance(final, FinalAnswer) and self.last_thought:
-            answer = final.without_insisting(self.last_thought)
-        else:
-            answer = Answer(self.last_thought, ())
+        answer = self.final.sent_back
+        if answer is None:
+            thought = self.last_thought
+            answer = self.final.without_insisting(thought) if thought else Answer("", ())
         return Conclusion(Outcome.PARTIAL, answer, reason)
 
     def _told(self, reply: Reply, output: str, error: str, number: int) -> str:

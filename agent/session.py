@@ -154,7 +154,8 @@ class Session:
             tools = [tool for tool in tools if tool.name in services.tools]
         final = FinalAnswer(browser.open, seen, question, insist=profile.quotes)
         return ResearchAgent(
-            [*tools, final],
+            tools,
+            final,
             model,
             self._executor,
             profile,
