@@ -159,10 +159,10 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     ModelFileError and SandboxError; an endpoint that is down is no error yet.
     """
     hide_process()
+    store = _store(settings.data_dir)
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox), fail_closed=bool(settings.space_id)
     )
-    store = _store(settings.data_dir)
     library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
     fetcher = Fetcher(allow_local=settings.allow_local_web)
     providers: list[SearchProvider] = [library, WebSearch(), WikipediaSearch(fetcher)]
