@@ -1,10 +1,10 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask model test unit ui live attack check format bench clean
+.PHONY: help app ask model test unit ui live attack screenshot check format bench clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 app: .venv/.app ## serve the page on port 7860 (PORT=...)
 	@$(BIN)/python app.py
@@ -28,7 +28,12 @@ ui: .venv/.dev ## the page in a real browser
 	$(BIN)/python -m pytest tests/ui
 
 live: .venv/.dev model ## the embedded model answers questions
+	@sh scripts/chromium.sh
 	$(BIN)/python -m pytest tests/live
+
+screenshot: .venv/.dev model ## take the README's picture of a real run
+	@sh scripts/chromium.sh
+	SCREENSHOT=docs/screenshot.png $(BIN)/python -m pytest tests/live/test_page.py
 
 check: .venv/.dev ## format, lint, types, floors
 	$(BIN)/ruff format --check .

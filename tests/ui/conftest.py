@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -82,14 +81,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         page.blocks.close(verbose=False)
         sessions.close_all()
         services.close()
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
-    return {
-        "executable_path": shutil.which("chromium") or shutil.which("chromium-browser"),
-        "args": ["--no-sandbox"],
-    }
 
 
 @pytest.fixture

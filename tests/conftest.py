@@ -1,0 +1,13 @@
+"""What the browser tests share."""
+
+import shutil
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    """Debian's Chromium, or another one that is there; Playwright brings none of its own."""
+    found = (shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
+    return {"executable_path": next((path for path in found if path), None), "args": ["--no-sandbox"]}
