@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agent.errors import ResearchError
+from agent.events import Outcome
 from agent.services import Services
 from agent.settings import PROJECT, load_settings
 from evals.figures import Figure
@@ -28,13 +30,22 @@ ENOUGH = 8
 
 @dataclass(frozen=True)
 class Answered:
-    """A question and what became of it. `sourced`: a source was verified or located."""
+    """A question and what became of it.
+
+    `right`: the run was closed with an accepted answer. `held`: an accepted
+    answer stands in what the run ended with, closed or not. `sourced`: a source
+    was verified or located.
+    """
 
     question: Question
     result: Result
 
     @property
     def right(self) -> bool:
+        return self.held and self.result.outcome is Outcome.ANSWERED
+
+    @property
+    def held(self) -> bool:
         return accepts(self.result.answer, self.question.answers)
 
     @property
@@ -66,6 +77,7 @@ def figures(answered: Sequence[Answered]) -> list[Figure]:
     return [
         Figure(f"right of {count}", sum(a.right for a in answered), aim=f"at least {ENOUGH}"),
         Figure(f"right of the {len(examples)} on the page", sum(a.right for a in examples), aim="all"),
+        Figure("right, closed or not", sum(a.held for a in answered)),
         Figure("with a source that was checked", sum(a.sourced for a in answered)),
         Figure("prompt tokens a question", mean("prompt_tokens")),
         Figure("seconds a question", mean("seconds"), "s"),
@@ -75,18 +87,20 @@ def figures(answered: Sequence[Answered]) -> list[Figure]:
 
 def table(answered: Sequence[Answered], title: str) -> Table:
     """Every question with what was answered."""
-    shown = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("question", "expected", "answered", "", "source", "steps", "seconds"):
-        shown.add_column(column, justify="right" if column in ("steps", "seconds") else "left")
+    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE)
+    for column in ("question", "expected", "answered", "", "ended", "source", "steps", "s"):
+        shown.add_column(column, justify="right" if column in ("steps", "s") else "left")
     for each in answered:
+        result = each.result
         shown.add_row(
-            Text(each.question.question + (" *" if each.question.example else "")),
+            Text(each.question.id + (" *" if each.question.example else "")),
             Text(each.question.answer),
-            Text(each.result.answer[:120] or each.result.reason),
+            Text(result.answer[:60] or result.reason),
             Text("right", "green") if each.right else Text("wrong", "red"),
+            str(result.outcome),
             "checked" if each.sourced else "",
-            str(each.result.steps),
-            f"{each.result.seconds:.1f}",
+            str(result.steps),
+            f"{result.seconds:.0f}",
         )
     right = sum(each.right for each in answered)
     shown.caption = f"{right} of {len(answered)} right; * is an example on the page"

@@ -12,15 +12,17 @@ from rich.console import Console
 from agent.settings import Settings
 from bench import markdown, model, run
 from bench.__main__ import main as bench_main
+from bench.__main__ import measure_hotpot
 from bench.stage import Stage
+from evals import compare
 from evals.figures import Figure, save, show
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 
 
 def talks(body: dict[str, Any]) -> Answer:
-    """A model that writes 50 tokens, the first after 20 ms and each other 5 ms later."""
-    pieces = ["I search.\n```python\nprint(web_search('Mars'))\n", *["# more\n"] * 49]
-    return reply(pieces=pieces, silent=0.02, delay=0.005, usage=(600, 50))
+    """A model that writes 25 tokens, the first after 20 ms and each other 5 ms later."""
+    pieces = ["I search.\n```python\nprint(web_search('Mars'))\n", *["# more\n"] * 24]
+    return reply(pieces=pieces, silent=0.02, delay=0.005, usage=(600, 25))
 
 
 @pytest.fixture
@@ -34,9 +36,9 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 def test_a_configured_endpoint_is_measured_and_no_model_is_loaded(stage: Stage) -> None:
     figures = {figure.name: figure.ours for figure in model.measure(stage)}
     assert "load" not in figures
-    assert 0.02 < figures["first token, prompt of 600 tokens read before"] < 1
+    assert 0.02 < figures["first token, prompt read before"] < 1
     assert 0 < figures["written"] < 200
-    assert 0 < figures["prompt read"] < 600 / (0.02 + 49 * 0.005)
+    assert 0 < figures["prompt read"] < 600 / (0.02 + 24 * 0.005)
 
 
 def test_what_a_visitor_waits_for_is_measured_through_a_real_run(
@@ -46,6 +48,23 @@ def test_what_a_visitor_waits_for_is_measured_through_a_real_run(
     event, word, end = run.measure(stage)
     assert 0 < event.ours <= word.ours < 5
     assert 0 < end.ours < 0.5
+
+
+def test_the_closed_web_of_a_folder_is_asked_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pages.jsonl").write_text('{"title": "Quill Bridge", "text": "It was opened in 1741."}')
+    (tmp_path / "questions.jsonl").write_text('{"question": "When was it opened?", "answer": "1741"}')
+    monkeypatch.setenv("HOTPOT_DIR", str(tmp_path))
+    monkeypatch.setattr(compare, "RAW", tmp_path / "raw.jsonl")
+    done = reply("Thought: done.\n<code>\nfinal_answer(1741)\n</code>\n")
+    with ScriptedEndpoint(lambda body: done) as endpoint:
+        settings = Settings(_env_file=None, tgi_url=endpoint.url)
+        figures = {f.name: f for f in measure_hotpot(Stage(settings, Console(quiet=True)))}
+    right = figures["right of 1 (exact match)"]
+    assert (right.ours, right.theirs) == (1, 1)
+    sides = [json.loads(line)["key"]["side"] for line in (tmp_path / "raw.jsonl").read_text().splitlines()]
+    assert sides == ["research", "stock"]
 
 
 def test_both_converters_read_the_pages_of_the_bench() -> None:
