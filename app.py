@@ -24,7 +24,7 @@ def main() -> None:
     settings = load_settings()
     keep_log(logging.getLevelNamesMapping()[settings.log_level])
     console = Console(stderr=True)
-    host = "0.0.0.0" if settings.space_id else settings.host  # noqa: S104 - a Space is reached through its proxy
+    host = "0.0.0.0" if settings.space_id else settings.app_host  # noqa: S104 - a Space is reached through its proxy
     need_free_port(host, settings.port)
     with fetching(console) as progress:
         services = build_services(settings, progress)

@@ -22,8 +22,10 @@ from tools.page import Document, plain_text
 VERIFIED, LOCATED, UNVERIFIED = "verified", "located", "unverified"
 
 _NOT_THERE = "these words do not stand in the page"
+_NOT_READ = "this page was not read in this run"
 
 _LONGEST_ANSWER = 20_000
+_SHORT_PAGE = 3_000
 _MOST_SOURCES = 8
 _MOST_SEARCHED = 12
 _LONGEST_QUOTE = 600
@@ -69,19 +71,22 @@ class FinalAnswer(Tool):  # type: ignore[misc]
     def __init__(
         self,
         read: Callable[[str], Document],
-        seen: Callable[[], Sequence[str]],
+        at_hand: Callable[[], Sequence[str]],
+        shown: Callable[[], Sequence[str]],
         question: str,
         *,
         insist: bool,
     ) -> None:
-        """`read`: the document at an address. `seen`: addresses that this run read or was shown, newest last.
+        """`read`: the document at an address. `at_hand`: addresses that this run read, or
+        that are read without a connection, newest last. `shown`: all that it came across.
 
         `insist`: whether a wrong quote is sent back to the model once; `sent_back` is then the answer it had.
         """
         super().__init__()
         self.thought = self.code = ""  # of the step that answers
         self._read = read
-        self._seen = seen
+        self._at_hand = at_hand
+        self._shown = shown
         self._question = question
         self.insist = insist
         self.sent_back: Answer | None = None
@@ -113,6 +118,8 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         return f"{found} of {len(result.sources)} sources checked" if result.sources else "no source"
 
     def _check(self, source: Named, answer: str) -> Source:
+        if _is_web(source.url) and _bare(source.url) not in {_bare(url) for url in self._shown()}:
+            return Source(source.url, source.url, source.quote, UNVERIFIED, _NOT_READ)
         try:
             document = self._read(source.url)
         except ToolError as error:
@@ -130,7 +137,7 @@ class FinalAnswer(Tool):  # type: ignore[misc]
     def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
         """Sources for an answer that has no good one: where its words stand, or else what it was computed from."""
         best: dict[str, tuple[int, Source]] = {}
-        for url in [url for url in dict.fromkeys(self._seen()) if url not in tried][-_MOST_SEARCHED:]:
+        for url in [url for url in dict.fromkeys(self._at_hand()) if url not in tried][-_MOST_SEARCHED:]:
             try:
                 document = self._read(url)
             except ToolError:
@@ -145,6 +152,15 @@ class FinalAnswer(Tool):  # type: ignore[misc]
 
     def _wanted(self, answer: str) -> list[str]:
         return list(dict.fromkeys([answer, *literals(self.code), *_NUMBER.findall(self.thought)]))
+
+
+def _is_web(url: str) -> bool:
+    return url.lower().startswith(("http://", "https://"))
+
+
+def _bare(url: str) -> str:
+    """The address without what does not change the page."""
+    return url.partition("#")[0].rstrip("/")
 
 
 def _correction(wrong: Source) -> str:
@@ -257,7 +273,7 @@ def _place(text: str, quote: str) -> str:
     headings = [m[1].strip() for m in _HEADING.finditer(text, 0, start)]
     if len(headings) > 1:
         return f"under “{headings[-1][:80]}”"
-    return f"{round(100 * start / max(1, len(text)))} % down the page"
+    return "in the page" if len(text) < _SHORT_PAGE else f"{round(100 * start / len(text))} % down the page"
 
 
 @lru_cache(maxsize=1)

@@ -63,8 +63,13 @@ class Endpoint:
         self.problem = ""
 
     def capabilities(self, timeout: float = 10) -> Capabilities:
-        """What the server is and allows, asked once it answers. Raises ModelError."""
+        """What the server is and allows, asked once it answers. Raises ModelError.
+
+        An embedded server that has died is started again.
+        """
         with self._lock:
+            if self.embedded is not None and not self.embedded.alive:
+                self.url = self.embedded.start()
             if self._capabilities is None:
                 try:
                     self._capabilities = read_capabilities(self.url, self.token, self._model_id, timeout)
@@ -136,8 +141,8 @@ class Services:
         if self.endpoint.problem:
             notices.append(self.endpoint.problem)
         search = self.search.status()
-        if search.endswith("the web does not answer"):
-            instead = "only the library is" if search.startswith("library") else "nothing can be"
+        if self.search.web_is_down:
+            instead = "nothing can be" if self.search.mode == "web" else "only the library is"
             notices.append(f"The web does not answer from here, so {instead} searched.")
         if self.pool.level.number == 0:
             notices.append(self.pool.level.reason)

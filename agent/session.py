@@ -145,14 +145,18 @@ class Session:
         )
         self._executor.cancel = model.cancel = cancel
 
-        def seen() -> list[str]:
+        def at_hand() -> list[str]:
             listed = [result.url for result in store.listed(run_id) if result.url.startswith("library://")]
             return listed + [snapshot.url for snapshot in store.snapshots(run_id)]
+
+        def shown() -> list[str]:
+            tried = [attempt.url for attempt in store.attempts(run_id)]
+            return [result.url for result in store.listed(run_id)] + tried + at_hand()
 
         tools = toolbox(services.search, browser, profile.results)
         if services.tools is not None:
             tools = [tool for tool in tools if tool.name in services.tools]
-        final = FinalAnswer(browser.open, seen, question, insist=profile.quotes)
+        final = FinalAnswer(browser.open, at_hand, shown, question, insist=profile.quotes)
         return ResearchAgent(
             tools,
             final,

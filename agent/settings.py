@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     session_seconds: float = _var(1800, "Idle seconds after which a visitor's box is freed", "60 up", ge=60)
     max_question_chars: int = _var(8000, "Longest question", "100 to 100000", ge=100, le=100000)
     max_file_mb: int = _var(20, "Largest uploaded file, MB", "1 to 500", ge=1, le=500)
-    host: str = _var("127.0.0.1", "Address the page listens on", "an address of this machine")
+    app_host: str = _var("127.0.0.1", "Address the page listens on", "an address of this machine")
     port: int = _var(7860, "Port of the page", "1 to 65535", ge=1, le=65535)
     space_id: str = _var("", "Set by Hugging Face on a Space; the sandbox then fails closed", "a text")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _var(

@@ -5,6 +5,7 @@ The event log is append-only: a run writes, everybody else reads. Readers poll
 """
 
 import hashlib
+import logging
 import os
 import sqlite3
 import threading
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from agent.events import Event, Outcome, RunEnded, StepEnded, Usage, from_json, to_json
 from tools.ledger import Attempt, CachedPage
+
+log = logging.getLogger(__name__)
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -84,6 +87,7 @@ class Store:
         self.page_age = page_age
         self._lock = threading.RLock()
         self._seqs: dict[str, int] = {}
+        self._unwritten: dict[str, list[tuple[int, Event]]] = {}
         self._db = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
@@ -111,15 +115,23 @@ class Store:
             self._seqs[run_id] = 0
 
     def append(self, run_id: str, event: Event) -> int:
-        """Write one event; its place in the log, counted from 1."""
+        """Write one event; its place in the log, counted from 1.
+
+        What a full disk does not take is kept in memory, so that a run is shown
+        to its end all the same.
+        """
         with self._cursor() as db:
             seq = self.last_seq(run_id) + 1
             now = time.time()
-            db.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (run_id, seq, now, to_json(event)))
-            if isinstance(event, RunEnded):
-                db.execute(
-                    "UPDATE runs SET ended = ?, outcome = ? WHERE id = ?", (now, event.outcome, run_id)
-                )
+            try:
+                db.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (run_id, seq, now, to_json(event)))
+                if isinstance(event, RunEnded):
+                    db.execute(
+                        "UPDATE runs SET ended = ?, outcome = ? WHERE id = ?", (now, event.outcome, run_id)
+                    )
+            except sqlite3.OperationalError as error:
+                log.error("run %s cannot be kept, and is lost when the app ends: %s", run_id, error)
+                self._unwritten.setdefault(run_id, []).append((seq, event))
             self._seqs[run_id] = seq
             return seq
 
@@ -138,7 +150,8 @@ class Store:
             rows = db.execute(
                 "SELECT seq, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after)
             ).fetchall()
-        return [(seq, from_json(body)) for seq, body in rows]
+            unwritten = [entry for entry in self._unwritten.get(run_id, ()) if entry[0] > after]
+        return sorted([*_events(rows), *unwritten], key=lambda entry: entry[0])
 
     def run(self, run_id: str) -> RunRecord | None:
         with self._cursor() as db:
@@ -196,6 +209,15 @@ class Store:
                 "SELECT url, title, snippet FROM listed WHERE run_id = ? ORDER BY place", (run_id,)
             ).fetchall()
         return [Listed(*row) for row in rows]
+
+
+def _events(rows: list[tuple[int, str]]) -> Iterator[tuple[int, Event]]:
+    """The events of another version of this app are left out where they have changed since."""
+    for seq, body in rows:
+        try:
+            yield seq, from_json(body)
+        except ValueError as error:
+            log.warning("an event of an older version cannot be shown: %s", str(error).splitlines()[0])
 
 
 def _lives(process: str) -> bool:

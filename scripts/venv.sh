@@ -27,6 +27,11 @@ if [ ! -x .venv/bin/pip ]; then
     "$python" -m venv --clear .venv
 fi
 
+# llama.cpp, which serves the embedded model, needs it.
+if [ "$(uname -s)" = Linux ] && ! /sbin/ldconfig -p | grep -q libgomp.so.1; then
+    sh scripts/debian.sh libgomp1
+fi
+
 for file in "$@"; do
     echo "Installing $file ..."
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$file" -c constraints.txt

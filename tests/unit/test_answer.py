@@ -31,7 +31,7 @@ def final(tmp_path: Path) -> Make:
     def make(
         question: str = "How many moons has Mars?", seen: list[str] = ALL, insist: bool = False
     ) -> FinalAnswer:
-        return FinalAnswer(browser.open, lambda: seen, question, insist=insist)
+        return FinalAnswer(browser.open, lambda: seen, lambda: seen, question, insist=insist)
 
     return make
 
@@ -165,7 +165,7 @@ def test_a_page_that_has_gone_since_does_not_keep_an_answer_from_its_other_pages
 def test_a_number_that_stands_everywhere_in_a_long_page_is_found_in_no_time() -> None:
     row = "The river Orme is 57 km long and flows into the sea.\n"
     page = Document("http://a.example", "Rivers", row * 4_000)
-    tool = FinalAnswer(lambda url: page, lambda: [page.url] * 3, "How long is it?", insist=False)
+    tool = FinalAnswer(lambda url: page, lambda: [page.url] * 3, list, "How long is it?", insist=False)
     began = time.process_time()
     assert tool.forward(57).sources[0].status == LOCATED
     assert time.process_time() - began < 2
@@ -232,3 +232,10 @@ def test_sources_are_understood_in_whatever_shape_a_model_names_them(
 
 def test_no_more_than_eight_sources_are_taken() -> None:
     assert len(named_sources([(f"http://{n}.example", "w") for n in range(50)])) == 8
+
+
+def test_a_web_page_that_the_run_never_came_across_is_not_opened_for_a_quote(final: Make) -> None:
+    answer = final(seen=[]).forward("two", [("https://never.example/moons", "Mars has two moons")])
+    assert [(source.status, source.place) for source in answer.sources] == [
+        (UNVERIFIED, "this page was not read in this run")
+    ]

@@ -27,7 +27,7 @@ def tools(tmp_path: Path) -> dict[str, Tool]:
         (tmp_path / name).write_text(text, encoding="utf-8")
     library = Library(tmp_path, None)
     browser = TextBrowser(Fetcher(), library)
-    final = FinalAnswer(browser.open, list, "?", insist=False)
+    final = FinalAnswer(browser.open, list, list, "?", insist=False)
     return {tool.name: tool for tool in [*toolbox(SearchChain([library]), browser), final]}
 
 

@@ -207,3 +207,25 @@ def test_steps_of_an_earlier_app_are_read_back_after_a_restart(store: Store, pat
     again = Store(path)
     assert [event for _, event in again.events("r")][-1] == END
     assert again.append("r", Notice("more")) == 5
+
+
+def test_a_full_disk_does_not_leave_the_readers_of_a_run_waiting(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    store.create_run("r", "?")
+    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    for _ in range(200):
+        store.append("r", Notice("x" * 500))
+    last = store.append("r", RunEnded(Outcome.ANSWERED, "2", (), "", 1.0, Usage(), 1))
+    events = store.events("r")
+    assert [seq for seq, _ in events] == list(range(1, last + 1))
+    assert isinstance(events[-1][1], RunEnded) and store.last_seq("r") == last == 201
+
+
+def test_an_event_of_an_older_version_does_not_hide_the_rest_of_a_run(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    store.create_run("r", "?")
+    store.append("r", Notice("first"))
+    store._db.execute("INSERT INTO events VALUES ('r', 2, 0, '{\"kind\": \"Forgotten\"}')")
+    store._db.execute('INSERT INTO events VALUES (\'r\', 3, 0, \'{"kind": "Notice", "words": 1}\')')
+    assert [event for _, event in store.events("r")] == [Notice("first")]

@@ -35,7 +35,7 @@ class SearchChain:
         """
         self._local = [p for p in providers if p.local and mode != "web"]
         self._web = [p for p in providers if not p.local and mode != "library"]
-        self._mode = mode
+        self.mode = mode
         self._cooldown = cooldown
         self._patience = patience
         self._reachable = reachable
@@ -76,14 +76,19 @@ class SearchChain:
         local = [result for results in found.values() for result in results]
         return SearchResults(_merged(local, list(web.values()), limit), query, note)
 
+    @property
+    def web_is_down(self) -> bool:
+        """The web is asked for, and no provider of it answers now."""
+        return bool(self._web) and self._probed.is_set() and all(self._rests(each) for each in self._web)
+
     def status(self) -> str:
         """Where is searched now, as a short text for the page."""
         local = ["library"] if self._local else []
-        if self._mode == "library" or not self._web:
+        if self.mode == "library" or not self._web:
             return "library only" if local else "no search"
         if not self._probed.is_set():
             return " + ".join(["web", *local]) + " (checking whether the web answers)"
-        if all(self._rests(provider) for provider in self._web):
+        if self.web_is_down:
             return "library only: the web does not answer" if local else "the web does not answer"
         return " + ".join(["web", *local])
 
