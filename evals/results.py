@@ -30,7 +30,10 @@ class Key:
 
 @dataclass(frozen=True)
 class Result:
-    """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered."""
+    """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered.
+
+    `sources`: "verified address" and the like. `trace`: what was written and seen, one text a step.
+    """
 
     key: Key
     answer: str
@@ -42,6 +45,7 @@ class Result:
     seconds: float
     steps: int
     sources: tuple[str, ...] = ()
+    trace: tuple[str, ...] = ()
 
 
 class ResultsFile:
@@ -94,7 +98,7 @@ def _result(line: str) -> Result | None:
     try:
         row = json.loads(line)
         row["key"], row["outcome"] = Key(**row["key"]), Outcome(row["outcome"])
-        return Result(**{**row, "sources": tuple(row["sources"])})
+        return Result(**{**row, "sources": tuple(row["sources"]), "trace": tuple(row["trace"])})
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -24,6 +24,7 @@ from agent.services import Services
 from agent.session import Session
 from evals.questions import Question
 from evals.results import Key, Result, fingerprint
+from evals.trace import trace_of_events, trace_of_memory
 from tools.browser import TextBrowser
 from tools.fetch import Fetcher
 from tools.toolbox import toolbox
@@ -62,7 +63,8 @@ def ask_research(services: Services, question: str, key: Key) -> Result:
         run.stop()
         run.wait(5)
         session.close()
-    end = services.store.events(run.id, services.store.last_seq(run.id) - 1)[-1][1]
+    events = [event for _, event in services.store.events(run.id)]
+    end = events[-1]
     assert isinstance(end, RunEnded)
     return Result(
         key=key,
@@ -75,6 +77,7 @@ def ask_research(services: Services, question: str, key: Key) -> Result:
         seconds=seconds,
         steps=end.steps,
         sources=tuple(f"{source.status} {source.url}" for source in end.sources),
+        trace=trace_of_events(events),
     )
 
 
@@ -115,6 +118,7 @@ def ask_stock(services: Services, question: str, key: Key) -> Result:
         estimated=usage.estimated,
         seconds=seconds,
         steps=sum(hasattr(step, "step_number") for step in steps),
+        trace=trace_of_memory(steps),
     )
 
 

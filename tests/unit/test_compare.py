@@ -31,7 +31,9 @@ PAGES = [
     {"title": "Orme", "text": "The Orme is a river, 41 km long."},
 ]
 KEY = Key("research", "bridge", "world", "model", 6, "code")
-RESULT = Result(KEY, "1741", Outcome.ANSWERED, "", 900, 40, False, 9.5, 2, ("verified http://a",))
+RESULT = Result(
+    KEY, "1741", Outcome.ANSWERED, "", 900, 40, False, 9.5, 2, ("verified http://a",), ("I search.", "Done.")
+)
 
 
 def answers(body: dict[str, Any]) -> Answer:
@@ -67,6 +69,10 @@ def test_each_side_answers_each_question_with_the_same_two_tools(
     stored = ResultsFile(tmp_path / "raw.jsonl")
     found = compare(services, pages, QUESTIONS, list(SIDES), stored, Console(quiet=True))
     shown = {figure.name: (figure.ours, figure.theirs) for figure in found}
+    lines = (tmp_path / "raw.jsonl").read_text("utf-8").splitlines()
+    for trace in [json.loads(line)["trace"] for line in lines[::2]]:
+        assert "web_search('Quill Bridge')" in trace[0] and "opened in 1741" in trace[0]
+        assert "final_answer('1741')" in trace[1]
     assert shown["right of 2 (exact match)"] == (2, 2)
     assert shown["closed with an answer"] == (2, 2)
     assert shown["prompt tokens a question"] == (2000, 6000)
