@@ -14,7 +14,10 @@ from tools.fetch import Fetcher
 from tools.search.chain import SearchChain
 
 PAGES = [
-    {"title": "Quill Bridge", "text": "The Quill Bridge is a bridge over the Orme.\n\nIt was opened in 1741."},
+    {
+        "title": "Quill Bridge",
+        "text": "The Quill Bridge is a bridge over the Orme.\n\nIt was opened in 1741.",
+    },
     {"title": "Orme", "text": "The Orme is a river, 41 km long & <cold>."},
     {"title": "Orme", "text": "Orme is also a village of 300 people."},
     {"title": "../../1º Caf&quot;é / \u2032?", "text": "A café whose name no file can have."},
