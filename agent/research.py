@@ -37,6 +37,7 @@ from agent.sandbox.executor import SandboxExecutor
 # Of a long question, how much the model is reminded of after each step.
 _REMINDER_CHARS = 600
 _STOPS = ["\n```\n", "\nOutput:", "\nQuestion:"]
+_IDLE_STEPS = 3  # steps in a row in which nothing was run
 # Calls that give something else each time, so that the same code may run again.
 _MOVING = ("page_down", "page_up", "find_next")
 
@@ -101,6 +102,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._files = list(files)
         self._question = ""
         self._ran: set[str] = set()
+        self._idle = 0
         self._last_code = ""
         self._talk = Memory(profile, "", "")
 
@@ -135,7 +137,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         words = {"question": question, "conversation": self._conversation, "files": self._files}
         asked = self.profile.render(self.profile.task, **words)
         self._question, self.conclusion, self.max_steps = question, None, max_steps
-        self._ran, self._last_code = set(), ""
+        self._ran, self._last_code, self._idle = set(), "", 0
         self._talk = Memory(self.profile, self.system_prompt, asked, self._prompt_tokens)
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
@@ -148,13 +150,12 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         output, error, ran = "", "", False
         if reply.truncated:
             error = self.profile.truncated
-        elif reply.code is None:
-            self._take_prose(reply, last)
-        elif self._repeats(reply.code):
+        elif reply.code is not None and self._repeats(reply.code):
             error = self.profile.repeated
-        else:
+        elif reply.code is not None:
             ran = True
             output, error = self._run_code(step, reply.code, narrator)
+        self._take_stated(reply, ran, last)
         step.observations, step.is_final_answer = output, self.conclusion is not None
         self._talk.add(_written(reply), self._told(reply, output, error, step.step_number))
         usage, seconds = self.model.last_usage, time.monotonic() - began
@@ -232,10 +233,12 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         seen = code in self._ran or code == self._last_code
         return seen and not any(call in code for call in _MOVING)
 
-    def _take_prose(self, reply: Reply, last: bool) -> None:
-        """A second reply in a row without code, or one in the last step, is the answer that there is."""
+    def _take_stated(self, reply: Reply, ran: bool, last: bool) -> None:
+        """What a model states without code is the answer that there is, once it does nothing else any more."""
+        self._idle = 0 if ran else self._idle + 1
+        prose = reply.code is None and not reply.truncated and bool(reply.thought.strip())
         again = bool(self._talk.turns) and "```" not in self._talk.turns[-1].reply
-        if reply.thought.strip() and (again or last):
+        if (prose and (again or last)) or self._idle >= _IDLE_STEPS:
             self.conclusion = self._partial("The model stated this without closing its work.")
 
     def _partial(self, reason: str) -> Conclusion:

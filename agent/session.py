@@ -80,11 +80,17 @@ class Session:
         run.start()
         return run
 
-    def warm(self) -> None:
-        """Prepare what every first question needs: the model's prompt cache and this session's box."""
-        agent = self._agent("warm", "", threading.Event(), lambda event: None)
-        agent.python_executor("None")
-        agent.warm()
+    def warm(self, conversations: int) -> None:
+        """Prepare what every first question needs: this session's box, and the prompt in the model's cache.
+
+        `conversations`: how many the model server remembers at once, each of which reads the prompt.
+        """
+        agents = [
+            self._agent("warm", "", threading.Event(), lambda event: None) for _ in range(conversations)
+        ]
+        agents[0].python_executor("None")
+        for agent in agents:
+            agent.warm()
 
     def stop(self) -> None:
         """Stop the run that is going on, if any, and give it a moment to say so in its log."""
@@ -247,7 +253,8 @@ class SessionRegistry:
     def _warm(self) -> None:
         session = self.open()
         try:
-            session.warm()
+            embedded = self._services.endpoint.embedded
+            session.warm(embedded.parallel if embedded else 1)
         except ResearchError as error:
             log.warning("nothing could be prepared for the first question: %s", error)
         finally:

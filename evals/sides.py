@@ -83,7 +83,7 @@ def ask_research(services: Services, question: str, key: Key) -> Result:
 
 def warm_research(services: Services) -> None:
     session = Session(services)
-    session.warm()
+    session.warm(1)
     session.close()
 
 

@@ -113,7 +113,7 @@ class EmbeddedServer:
             "parallel": parallel,
             "threads": threads or _processors(),
         }
-        self._parallel = parallel
+        self.parallel = parallel
         self._process: subprocess.Popen[str] | None = None
         self._url = ""
 
@@ -148,7 +148,7 @@ class EmbeddedServer:
                 code = self._process.poll()
                 self.close()
                 raise ModelError(_why_not(code, timeout, log))
-        announce(self._url, self._parallel)
+        announce(self._url, self.parallel)
         return self._url
 
     def close(self) -> None:
