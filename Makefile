@@ -18,7 +18,7 @@ model: .venv/.app ## fetch and verify the embedded model
 test: unit attack ui live ## all tests: unit, attacks, browser, embedded model
 
 unit: .venv/.dev ## unit tests, without network
-	$(BIN)/python -m pytest tests/unit
+	$(BIN)/python -m pytest -n auto tests/unit
 
 attack: .venv/.dev ## the attacks on the sandbox, as a table
 	$(BIN)/python -m tests.attacks

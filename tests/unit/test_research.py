@@ -100,6 +100,14 @@ def test_a_reply_without_code_is_told_so_and_the_second_in_a_row_is_the_answer_t
     assert told.end.reason == "The model stated this without closing its work."
 
 
+def test_a_model_that_goes_in_circles_is_taken_at_its_word_instead_of_using_all_steps(
+    world: MakeWorld,
+) -> None:
+    look, says = step("I look.", "print(web_search('Mars'))"), reply("Mars has two moons.")
+    told = world(look, says, look, says, *[look, says] * 4).ask(QUESTION)
+    assert (told.end.outcome, told.end.answer, told.end.steps) == (Outcome.PARTIAL, "Mars has two moons.", 4)
+
+
 def test_an_empty_reply_is_no_answer(world: MakeWorld) -> None:
     app = world(reply(""), reply(""), answer("two"))
     assert app.ask(QUESTION).end.outcome is Outcome.ANSWERED
