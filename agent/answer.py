@@ -5,18 +5,16 @@ typographic marks folded. A source without a quote is given the sentence in
 which the answer's own words stand, if there is one.
 """
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from smolagents import Tool
 
 from agent.events import Source
+from agent.evidence import literals, place_of, restated_sentence, supporting_sentence
 from tools.errors import BadArguments, ToolError
-from tools.find import FoldedText
 from tools.page import Document, plain_text
 
 VERIFIED, LOCATED, UNVERIFIED = "verified", "located", "unverified"
@@ -25,17 +23,11 @@ _NOT_THERE = "these words do not stand in the page"
 _NOT_READ = "this page was not read in this run"
 
 _LONGEST_ANSWER = 20_000
-_SHORT_PAGE = 3_000
 _MOST_SOURCES = 8
 _MOST_SEARCHED = 12
 _LONGEST_QUOTE = 600
-_SENTENCE_CHARS = 300
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n")
-_HEADING = re.compile(r"^#{1,6}\s+(.+)$", re.MULTILINE)
-_WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,]*\d")
 _ADDRESS = re.compile(r"^\s*(\w+://\S|[^\s.]+(\.[^\s.]+)+\s*$)|\.\w{1,5}\s*$")  # or the name of a file
-_EMPTY_WORDS = frozenset("yes no none true false the a an of in".split())
 
 
 @dataclass(frozen=True)
@@ -108,7 +100,7 @@ class FinalAnswer(Tool):  # type: ignore[misc]
 
     def without_insisting(self, answer: str) -> Answer:
         """The answer with the sources that can be found for it, whatever their check says."""
-        self.insist = False
+        self.insist, self.code = False, ""  # no code led to it
         checked: Answer = self.forward(answer)
         return checked
 
@@ -125,10 +117,10 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         except ToolError as error:
             return Source(source.url, source.url, source.quote, UNVERIFIED, str(error))
         text = plain_text(document.markdown)
-        quote, status, place = source.quote, VERIFIED, _place(text, source.quote) if source.quote else ""
+        quote, status, place = source.quote, VERIFIED, place_of(text, source.quote) if source.quote else ""
         if not quote:
             quote, _ = supporting_sentence(text, self._wanted(answer), self._question)
-            status, place = LOCATED, _place(text, quote) if quote else ""
+            status, place = LOCATED, place_of(text, quote) if quote else ""
         if not place:
             status = UNVERIFIED
             place = _NOT_THERE if source.quote else "read, but not quoted"
@@ -145,8 +137,10 @@ class FinalAnswer(Tool):  # type: ignore[misc]
             text, title = plain_text(document.markdown), document.title or document.url
             for words in self._wanted(answer):
                 quote, score = supporting_sentence(text, [words], self._question)
+                if not quote and words == answer:
+                    quote, score = restated_sentence(text, answer)
                 if score > (best[words][0] if words in best else 0):
-                    best[words] = score, Source(document.url, title, quote, LOCATED, _place(text, quote))
+                    best[words] = score, Source(document.url, title, quote, LOCATED, place_of(text, quote))
         found = [best[answer]] if answer in best else best.values()
         return list(dict.fromkeys(source for _, source in found))
 
@@ -213,74 +207,3 @@ def _named(item: Any) -> Named | None:
 
 def _field(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
-
-
-def literals(code: str) -> list[str]:
-    """Numbers and short texts written into the code: what a computed answer was computed from."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return []
-    values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    found = [
-        str(v) for v in values if isinstance(v, int | float) and not isinstance(v, bool) and len(str(v)) > 2
-    ]
-    return found + [v for v in values if isinstance(v, str) and 2 < len(v) < 80 and "://" not in v]
-
-
-def supporting_sentence(text: str, wanted: Sequence[str], question: str) -> tuple[str, int]:
-    """The sentence that holds one of the `wanted` words and most of the question's, and how many; ("", 0) if none."""
-    asked = {word for word in _words(question) if len(word) > 2}
-    best, best_score = "", 0
-    for start, end in _places(text, wanted):
-        sentence = _sentence(text, start, end)
-        score = 1 + len(asked & set(_words(sentence)))
-        if score > best_score:
-            best, best_score = sentence, score
-    return best, best_score
-
-
-def _places(text: str, wanted: Sequence[str]) -> list[tuple[int, int]]:
-    folded = _folded(text)
-    for words in wanted:
-        if words.casefold() in _EMPTY_WORDS:
-            continue
-        whole = [(a, b) for a, b in folded.find_all(words.replace("*", " ")) if _stands_alone(text, a, b)]
-        if whole:
-            return whole
-    return []
-
-
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or after.isalnum())
-
-
-def _sentence(text: str, start: int, end: int) -> str:
-    """The sentence around a place, at most half of `_SENTENCE_CHARS` to each side."""
-    first, last = max(0, start - _SENTENCE_CHARS // 2), min(len(text), end + _SENTENCE_CHARS // 2)
-    first = max((m.end() for m in _SENTENCE_END.finditer(text, first, start)), default=first)
-    after = _SENTENCE_END.search(text, end, last)
-    return text[first : after.start() if after else last].strip()
-
-
-def _place(text: str, quote: str) -> str:
-    """Where the quote stands: the heading above it, or how far down; empty when it does not stand there."""
-    found = _folded(text).find_all(quote.replace("*", " "))
-    if not found:
-        return ""
-    start = found[0][0]
-    headings = [m[1].strip() for m in _HEADING.finditer(text, 0, start)]
-    if len(headings) > 1:
-        return f"under “{headings[-1][:80]}”"
-    return "in the page" if len(text) < _SHORT_PAGE else f"{round(100 * start / len(text))} % down the page"
-
-
-@lru_cache(maxsize=1)
-def _folded(text: str) -> FoldedText:
-    """Made ready once for all that is looked for in one text after the other."""
-    return FoldedText(text)
-
-
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]

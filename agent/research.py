@@ -13,7 +13,7 @@ from smolagents import ActionStep, CodeAgent, FinalAnswerStep, LogLevel, Tool
 from smolagents.memory import ToolCall
 from smolagents.monitoring import Timing, TokenUsage
 
-from agent.answer import Answer, FinalAnswer
+from agent.answer import UNVERIFIED, Answer, FinalAnswer
 from agent.errors import BoxLost, CodeError, ContextOverflow, SandboxError
 from agent.events import (
     CodeRun,
@@ -234,12 +234,14 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         return seen and not any(call in code for call in _MOVING)
 
     def _take_stated(self, reply: Reply, ran: bool, last: bool) -> None:
-        """What a model states without code is the answer that there is, once it does nothing else any more."""
+        """What a model states without code is its answer once it does nothing else: whole if a page says so too."""
         self._idle = 0 if ran else self._idle + 1
         prose = reply.code is None and not reply.truncated and bool(reply.thought.strip())
         again = bool(self._talk.turns) and "```" not in self._talk.turns[-1].reply
         if (prose and (again or last)) or self._idle >= _IDLE_STEPS:
             self.conclusion = self._partial("The model stated this without closing its work.")
+            if prose and any(source.status != UNVERIFIED for source in self.conclusion.answer.sources):
+                self.conclusion = Conclusion(Outcome.ANSWERED, self.conclusion.answer)
 
     def _partial(self, reason: str) -> Conclusion:
         """An answer that was sent back, or else the last thought with what the check finds for it."""

@@ -239,3 +239,9 @@ def test_a_web_page_that_the_run_never_came_across_is_not_opened_for_a_quote(fin
     assert [(source.status, source.place) for source in answer.sources] == [
         (UNVERIFIED, "this page was not read in this run")
     ]
+
+
+def test_an_answer_in_other_words_is_sourced_by_the_sentence_that_says_the_same(final: Make) -> None:
+    answer = final(seen=[VENUS, MARS]).forward("Mars has two moons called Phobos and Deimos.")
+    assert statuses(answer) == [(MARS, LOCATED)]
+    assert final(seen=[VENUS, MARS]).forward("Saturn has beautiful rings around it.").sources == ()

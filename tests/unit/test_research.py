@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from agent.answer import Answer
 from agent.events import (
     CodeRun,
@@ -100,12 +102,16 @@ def test_a_reply_without_code_is_told_so_and_the_second_in_a_row_is_the_answer_t
     assert told.end.reason == "The model stated this without closing its work."
 
 
-def test_a_model_that_goes_in_circles_is_taken_at_its_word_instead_of_using_all_steps(
-    world: MakeWorld,
+@pytest.mark.parametrize(
+    ("stated", "outcome"),
+    [("Mars has the two moons Phobos and Deimos.", Outcome.ANSWERED), ("It has nine.", Outcome.PARTIAL)],
+)
+def test_a_model_that_goes_in_circles_is_taken_at_its_word_and_only_a_page_makes_it_an_answer(
+    world: MakeWorld, stated: str, outcome: Outcome
 ) -> None:
-    look, says = step("I look.", "print(web_search('Mars'))"), reply("Mars has two moons.")
-    told = world(look, says, look, says, *[look, says] * 4).ask(QUESTION)
-    assert (told.end.outcome, told.end.answer, told.end.steps) == (Outcome.PARTIAL, "Mars has two moons.", 4)
+    look = step("I look.", "print(web_search('Mars'))")
+    told = world(look, *[reply(stated), look] * 5).ask(QUESTION)
+    assert (told.end.outcome, told.end.answer, told.end.steps) == (outcome, stated, 4)
 
 
 def test_an_empty_reply_is_no_answer(world: MakeWorld) -> None:
