@@ -230,7 +230,7 @@ def test_the_empty_page_says_what_is_in_force_and_its_examples_work(tab: Tab) ->
     expect(tab.get_by_role("textbox")).to_be_focused()
     examples = tab.get_by_role("button", name=re.compile("^Select example"))
     expect(examples).to_have_count(4)
-    examples.filter(has_text="Which was opened first, the Suez Canal or the Brooklyn Bridge?").click()
+    examples.first.click()
     expect(ended(tab)).to_be_visible()
 
 
