@@ -100,7 +100,8 @@ class FinalAnswer(Tool):  # type: ignore[misc]
 
     def without_insisting(self, answer: str) -> Answer:
         """The answer with the sources that can be found for it, whatever their check says."""
-        self.insist, self.code = False, ""  # no code led to it
+        self.insist = False
+        self.thought = self.code = ""  # a number of it that stands somewhere does not support a statement
         checked: Answer = self.forward(answer)
         return checked
 

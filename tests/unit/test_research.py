@@ -104,7 +104,11 @@ def test_a_reply_without_code_is_told_so_and_the_second_in_a_row_is_the_answer_t
 
 @pytest.mark.parametrize(
     ("stated", "outcome"),
-    [("Mars has the two moons Phobos and Deimos.", Outcome.ANSWERED), ("It has nine.", Outcome.PARTIAL)],
+    [
+        ("Mars has the two moons Phobos and Deimos.", Outcome.ANSWERED),
+        ("It has nine.", Outcome.PARTIAL),
+        ("Galileo saw them in 1877.", Outcome.PARTIAL),
+    ],
 )
 def test_a_model_that_goes_in_circles_is_taken_at_its_word_and_only_a_page_makes_it_an_answer(
     world: MakeWorld, stated: str, outcome: Outcome
