@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shlex
 import sqlite3
 import threading
 import time
@@ -14,6 +15,7 @@ from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for
+from agent.sandbox.command import Command
 from agent.sandbox.limits import Limits
 from agent.sandbox.lock import hide_process
 from agent.sandbox.pool import BoxPool
@@ -165,8 +167,11 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     """
     hide_process()
     store = _store(settings.data_dir)
+    command = Command(shlex.split(settings.sandbox_command)) if settings.sandbox_command else None
     level = choose_level(
-        None if settings.sandbox == "auto" else int(settings.sandbox), fail_closed=bool(settings.space_id)
+        None if settings.sandbox == "auto" else int(settings.sandbox),
+        fail_closed=bool(settings.space_id),
+        command=command,
     )
     library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
     fetcher = Fetcher(allow_local=settings.allow_local_web)
@@ -179,7 +184,8 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
         endpoint.capabilities(timeout=5)
     except ModelError as error:
         log.warning("the model endpoint cannot be used yet: %s", error)
-    return Services(settings, endpoint, store, library, search, BoxPool(level), limits)
+    pool = BoxPool(level, command=command)
+    return Services(settings, endpoint, store, library, search, pool, limits)
 
 
 def _store(folder: Path) -> Store:

@@ -4,6 +4,7 @@ Values come from the real environment, then from `.env` in the project folder.
 Only `app.py` and the commands read this; the rooms below get plain values.
 """
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -42,7 +43,13 @@ def _var(default: Any, doc: str, accepts: str, **limits: Any) -> Any:
     return Field(default=default, description=doc, json_schema_extra={"accepts": accepts}, **limits)
 
 
+def _command_line(value: str) -> str:
+    shlex.split(value)  # its ValueError says what is wrong, such as a quote that is not closed
+    return value
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
+CommandLine = Annotated[str, AfterValidator(_command_line)]
 ExistingFile = Annotated[Path | None, AfterValidator(_existing_file)]
 ExistingFolder = Annotated[Path, AfterValidator(_existing_folder)]
 
@@ -97,6 +104,9 @@ class Settings(BaseSettings):
     box_memory_mb: int = _var(1024, "Memory of one box, MB", "256 to 65536", ge=256, le=65536)
     sandbox: Literal["auto", "1", "2"] = _var(
         "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1 or 2"
+    )
+    sandbox_command: CommandLine = _var(
+        "", "Runs the model's code behind this command, such as `docker run -i …`", "a command line"
     )
     search: Literal["auto", "web", "library"] = _var(
         "auto", "Where to search; auto takes the web if it answers, and the library", "auto, web or library"

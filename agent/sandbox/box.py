@@ -3,20 +3,18 @@
 import json
 import os
 import select
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agent.errors import BoxLost, SandboxError
 
+from .child import Child, KeptChild
 from .codec import Decoder
+from .command import Command
 from .frames import HEADER, BadFrame, frame_size, pack, unpack
 from .limits import Limits
 
@@ -45,7 +43,6 @@ _ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
-_PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
 _BOOTSTRAP = """
 import json, os, sys, types
 def take(size):
@@ -58,6 +55,7 @@ def take(size):
 package = sys.modules["box"] = types.ModuleType("box")
 package.__path__ = []
 start = json.loads(take(int(take(10))))
+os.environ.update(start["environment"])
 for name, source in start["sources"].items():
     module = sys.modules["box." + name] = types.ModuleType("box." + name)
     module.__package__ = "box"
@@ -82,62 +80,53 @@ class Frame:
 def _start(preload: Sequence[str]) -> bytes:
     folder = Path(__file__).parent
     sources = {name: (folder / f"{name}.py").read_text("utf-8") for name in _SENT}
-    text = json.dumps({"sources": sources, "preload": preload}).encode()
+    start = {"sources": sources, "preload": preload, "environment": _ENVIRONMENT}
+    text = json.dumps(start).encode()
     return b"%010d" % len(text) + text
 
 
 class Box:
     """A child that loads Python and its libraries at once, and takes code after `open`.
 
-    command: what to put before the interpreter, e.g. ("docker", "run", "-i", ...);
-    empty runs this very interpreter on this machine. preload: modules that are
-    loaded before any code comes (see `preload.py`); one that is not there is left out.
+    command: where the child runs; None is this very interpreter on this machine.
+    preload: modules that are loaded before any code comes (see `preload.py`);
+    one that is not there is left out.
     """
 
-    def __init__(self, command: Sequence[str] = (), preload: Sequence[str] = ()) -> None:
-        python = "python3" if command else sys.executable
-        environment = {**os.environ} if command else _ENVIRONMENT
+    def __init__(self, command: Command | None = None, preload: Sequence[str] = ()) -> None:
+        self.command = command
         self.limits = Limits()
         self.cancel = threading.Event()
         self._buffer = bytearray()
-        try:
-            self._process = subprocess.Popen(
-                [*command, python, *_PYTHON_FLAGS, _BOOTSTRAP],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                cwd="/",
-                start_new_session=True,
-                bufsize=0,
-            )
-        except OSError as error:
-            raise SandboxError(
-                f"The sandbox could not be started: {error.strerror}; check the command."
-            ) from error
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
-        for descriptor in (self._to, self._from, self._process.stderr.fileno()):
-            os.set_blocking(descriptor, False)
         self._closed = threading.Lock()
-        self._write(_start(preload), _START_SECONDS)
+        self._child = KeptChild(_BOOTSTRAP, command) if command else Child(_BOOTSTRAP, _ENVIRONMENT)
+        try:
+            self._write(_start(preload), _START_SECONDS)
+        except BoxLost as error:
+            self.close()
+            raise SandboxError(
+                f"The sandbox could not be started, because {str(error)[0].lower()}{str(error)[1:]}."
+            ) from error
 
     @property
     def alive(self) -> bool:
-        """Whether the process is there and its pipe open."""
-        return self._process.poll() is None and not self._closed.locked()
+        """Whether the process is there and was not ended."""
+        return self._child.alive
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        """The process on this machine: the box, or the command that reaches it."""
+        return self._child.pid
 
     def open(self, level: int, limits: Limits, files_dir: Path | None) -> str:
-        """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder.
+        """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder,
+        unless it runs behind a command, where that folder is not.
 
         Says as which user it runs. SandboxError when the level cannot be had: the box is ended then.
         """
         self._expect("ready")
-        message = {"op": "open", "level": level, "limits": asdict(limits), "files_dir": str(files_dir or "")}
+        folder = "" if self.command or not files_dir else str(files_dir)
+        message = {"op": "open", "level": level, "limits": asdict(limits), "files_dir": folder}
         self.send(message, [])
         self.limits = limits
         return str(self._expect("opened").message.get("user"))
@@ -153,9 +142,9 @@ class Box:
         BoxLost when the box is gone, or sent what is no frame (it is killed then).
         """
         frame = self._parse()
-        if frame is None and self._wait(self._from, timeout, reading=True):
+        if frame is None and self._wait(self._child.stdout, timeout, reading=True):
             try:
-                data = os.read(self._from, 1 << 18)
+                data = os.read(self._child.stdout, 1 << 18)
             except BlockingIOError:
                 return None
             if not data:
@@ -166,26 +155,16 @@ class Box:
 
     def interrupt(self) -> None:
         """Ask the running code to unwind; harmless when none runs."""
-        with suppress(ProcessLookupError, PermissionError):
-            self._process.send_signal(signal.SIGINT)
+        self._write_raw(self._child.interrupt(), _STOP_SECONDS)
 
     def kill(self) -> None:
-        """End the process and everything of its session; the descriptors stay until `close`."""
-        if self._process.poll() is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
+        """End the box, whatever it does; the descriptors stay until `close`."""
+        self._child.kill()
 
     def close(self) -> None:
         """Kill, reap and close; safe to call twice. Not while another thread reads."""
-        if not self._closed.acquire(blocking=False):
-            return
-        self.kill()
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-        self._process.wait()
+        if self._closed.acquire(blocking=False):
+            self._child.close()
 
     def _expect(self, op: str) -> Frame:
         deadline = time.monotonic() + _START_SECONDS
@@ -216,18 +195,23 @@ class Box:
         return Frame(message["op"], message, decoder)
 
     def _write(self, data: bytes, seconds: float) -> None:
+        self._write_raw(self._child.to_send(data), seconds)
+
+    def _write_raw(self, data: bytes, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         view = memoryview(data)
         while view:
+            if self._child.killed:
+                raise BoxLost("The box was ended")
             if self.cancel.is_set():
                 deadline = min(deadline, time.monotonic() + _STOP_SECONDS)
             if time.monotonic() > deadline:
                 self.kill()
                 raise BoxLost("The box was ended because it did not read what it was sent")
-            if not self._wait(self._to, 0.05, reading=False):
+            if not self._wait(self._child.stdin, 0.05, reading=False):
                 continue
             try:
-                view = view[os.write(self._to, view) :]
+                view = view[self._child.write(view) :]
             except BlockingIOError:
                 continue
             except BrokenPipeError:
@@ -239,19 +223,4 @@ class Box:
         return bool(poll.poll(timeout * 1000))
 
     def _gone(self) -> BoxLost:
-        try:
-            code = self._process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            code = self._process.wait()
-        if code < 0:
-            return BoxLost(f"The box was ended by {signal.Signals(-code).name}")
-        said = ""
-        with suppress(OSError):
-            said = (
-                os.read(self._process.stderr.fileno(), 4096).decode("utf-8", "replace")
-                if self._process.stderr
-                else ""
-            )
-        last = said.strip().splitlines()[-1:] or [f"exit code {code}"]
-        return BoxLost(f"The box ended by itself ({last[0][:200]})")
+        return BoxLost(f"The box {self._child.end()}")

@@ -156,7 +156,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
 
     def _send_files(self, box: Box, step: Step) -> None:
         """Hand the attached files over the pipe where the box cannot open them itself."""
-        if self._files_dir is None or self._pool.level.number != 2:
+        if self._files_dir is None or not (self._pool.level.number == 2 or self._pool.command):
             return
         for path in sorted(self._files_dir.iterdir()):
             known = path.stat().st_size, path.stat().st_mtime_ns

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from agent.errors import SandboxError
 
 from .box import Box
+from .command import Command
 from .preload import preload_for
 from .probe import Level
 
@@ -21,13 +22,13 @@ class BoxPool:
         level: Level,
         *,
         size: int = 1,
-        command: Sequence[str] = (),
+        command: Command | None = None,
         preload: Sequence[str] | None = None,
     ) -> None:
         """level: what the boxes are locked at when a session opens them. command, preload: as in `Box`."""
         self.level = level
         self._size = size
-        self._command = tuple(command)
+        self.command = command
         self._preload = tuple(preload_for(level.number) if preload is None else preload)
         self._ready: deque[Box] = deque()
         self._lock = threading.Lock()
@@ -55,7 +56,7 @@ class BoxPool:
                 self._ready.popleft().close()
 
     def _new(self) -> Box:
-        return Box(self._command, self._preload)
+        return Box(self.command, self._preload)
 
     def _alive(self) -> Box | None:
         while self._ready:

@@ -5,12 +5,14 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import SandboxError
 
 from .box import Box
+from .command import Command
 from .limits import Limits
 
 
@@ -37,7 +39,9 @@ _REASONS = {
 
 # Each raises when the lock holds; what ends normally has got through.
 _ATTACKS = """
-import ctypes, os, socket
+import ctypes, errno, os, socket
+# Another error, such as "not found", would not show that the lock refused it.
+REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSYS)
 F_SETOWN = 8
 libc = ctypes.CDLL(None, use_errno=True)
 def called(result):
@@ -59,48 +63,53 @@ got_through = []
 for name, attack in [(n, a) for n, a in globals().items() if "_" in n and callable(a) and a.__module__ == "__main__"]:
     try:
         attack()
-    except OSError:
-        continue
+    except OSError as error:
+        if error.errno in REFUSALS: continue
     got_through.append(name.replace("_", " "))
 got_through
 """
 
+# Behind a command the host is out of sight: there its keeper, and a file that every system has, are attacked.
+_KNOWN_THERE = 'import os\nHOST, SECRET, PORT = os.getppid(), "/etc/passwd", 9\n'
 
-def choose_level(wanted: int | None = None, *, fail_closed: bool = False) -> Level:
+
+def choose_level(
+    wanted: int | None = None, *, fail_closed: bool = False, command: Command | None = None
+) -> Level:
     """The strongest level at which every attack fails here, or the one `wanted`.
 
     SandboxError when `wanted` does not hold on this machine, or when nothing
     holds and `fail_closed` says that strangers will use it. Takes under a second.
+    command: where the boxes run; the attacks are tried there, and one that gets through is no choice.
     """
     if wanted is not None and wanted not in (0, *_NAMES):
         raise SandboxError(f"Sandbox level {wanted} does not exist; there are {', '.join(map(str, _NAMES))}.")
     found = []
     for number in _NAMES if wanted is None else (wanted,) if wanted else ():
-        problem = probe(number)
+        problem = probe(number, command)
         if not problem:
             return Level(number, _NAMES[number], _REASONS[number])
         found.append(f"level {number}: {problem}")
-    if wanted or fail_closed:
-        raise SandboxError(f"The model's code cannot be locked in on this machine ({'; '.join(found)}).")
+    if wanted or fail_closed or command:
+        where = "behind SANDBOX_COMMAND" if command else "on this machine"
+        raise SandboxError(f"The model's code cannot be locked in {where} ({'; '.join(found)}).")
     return (
         LIMITS_ONLY if not found else Level(0, LIMITS_ONLY.name, f"{LIMITS_ONLY.reason} ({'; '.join(found)})")
     )
 
 
-def probe(number: int) -> str:
+def probe(number: int, command: Command | None = None) -> str:
     """Why the level does not hold on this machine; empty when it does."""
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
         secret = Path(folder) / "secret"
         secret.write_text("for the host only", encoding="utf-8")
         known = f"HOST, SECRET, PORT = {os.getpid()}, {str(secret)!r}, {server.getsockname()[1]}\n"
-        box = Box(preload=("ctypes", "socket"))
         try:
-            box.open(number, Limits(), None)
-            through = _run(box, known + _ATTACKS)
+            with closing(Box(command, preload=("ctypes", "socket"))) as box:
+                box.open(number, Limits(), None)
+                through = _run(box, (_KNOWN_THERE if command else known) + _ATTACKS)
         except SandboxError as error:
             return str(error)
-        finally:
-            box.close()
         written = [path.name for path in Path(folder).iterdir() if path != secret]
     return _listed([*through, *(f"wrote {name}" for name in written)])
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from smolagents import Tool
 
-from agent.errors import BoxLost, CodeError, SandboxError, Stopped
-from agent.sandbox.box import Box
+from agent.errors import BoxLost, CodeError, Stopped
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
@@ -380,17 +379,6 @@ def test_a_forged_call_that_never_reads_its_reply_cannot_hold_the_host(pool):
         executor(code)
     assert time.monotonic() - began < 8
     executor.cleanup()
-
-
-def test_a_command_that_is_not_there_is_told_in_one_sentence():
-    with pytest.raises(SandboxError, match="could not be started"):
-        Box(["/no/such/command"])
-
-
-def test_the_box_runs_behind_a_command_prefix():
-    box = Box(["/usr/bin/env", "-i", "PATH=/usr/bin:/usr/local/bin"])
-    box.close()
-    assert not box.alive
 
 
 def test_sessions_leave_no_process_and_no_descriptor_behind(pool):

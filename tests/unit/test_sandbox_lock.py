@@ -10,6 +10,7 @@ import pytest
 from agent.errors import CodeError, SandboxError
 from agent.sandbox import seccomp
 from agent.sandbox.box import Box
+from agent.sandbox.command import Command
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
@@ -122,7 +123,7 @@ def test_the_filter_never_jumps_out_of_itself():
 def test_root_becomes_nobody_or_says_why_not():
     system = Path("/usr/bin/python3")
     if system.exists():
-        box = Box(["/usr/bin/env", "-i", "PATH=/usr/bin"], preload=())
+        box = Box(Command(["/usr/bin/env", "-i", "PATH=/usr/bin"]), preload=())
         assert box.open(1, Limits(), None) == "runs as nobody"
         box.close()
     box = Box(preload=())

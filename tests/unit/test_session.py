@@ -12,6 +12,7 @@ import pytest
 
 from agent.errors import BadQuestion, BadUpload, RunError, SettingsError, TooManyRuns
 from agent.events import Notice, Outcome, OutputPrinted, RunEnded, ToolEnded
+from agent.sandbox.command import Command
 from agent.sandbox.pool import BoxPool
 from agent.services import build_services
 from agent.session import SessionRegistry
@@ -464,7 +465,7 @@ def test_a_web_that_does_not_answer_is_said_on_the_page(
 def test_a_sandbox_that_cannot_be_started_fails_the_run_and_the_next_one_may_work(world: MakeWorld) -> None:
     app = world(answer("two"), answer("two"))
     working = app.session._executor._pool
-    broken = BoxPool(working.level, size=0, command=("/nowhere/python",))
+    broken = BoxPool(working.level, size=0, command=Command(["/nowhere/python"]))
     app.session._executor._pool = broken
     told = app.ask(QUESTION)
     assert told.end.outcome is Outcome.FAILED

@@ -24,6 +24,7 @@ WRONG = {
     "STEP_SECONDS": ["0"],
     "BOX_MEMORY_MB": ["64"],
     "SANDBOX": ["0", "3", "none"],
+    "SANDBOX_COMMAND": ["docker run '"],
     "SEARCH": ["google"],
     "LIBRARY_DIR": ["/nowhere"],
     "ALLOW_LOCAL_WEB": ["perhaps"],

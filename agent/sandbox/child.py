@@ -1,0 +1,164 @@
+"""The process of a box: on this machine, or behind a command that reaches another."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from agent.errors import SandboxError
+
+from .command import INTERRUPT, Command, in_pieces
+
+_PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
+_END_SECONDS = 1.0
+_HANG_UP_SECONDS = 5.0
+_SIGNALLED = 128  # an exit code of 128 + n says "ended by signal n", from a keeper as from a shell
+
+
+class Child:
+    """A process that runs `code`, with what it reads and writes as descriptors that do not block."""
+
+    end_seconds = _END_SECONDS
+
+    def __init__(self, code: str, environment: Mapping[str, str]) -> None:
+        self._start([sys.executable, *_PYTHON_FLAGS, code], environment, Path("/"))
+
+    def _start(self, line: Sequence[str], environment: Mapping[str, str], cwd: Path | None) -> None:
+        pipe = subprocess.PIPE
+        try:
+            self._process = subprocess.Popen(
+                line,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                env=environment,
+                cwd=cwd,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise SandboxError(
+                f"The sandbox could not be started: {error.strerror}; check the command."
+            ) from error
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self._pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        self.stdin, self.stdout, self._stderr = (pipe.fileno() for pipe in self._pipes)
+        for descriptor in (self.stdin, self.stdout, self._stderr):
+            os.set_blocking(descriptor, False)
+        self.killed = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return not self.killed and self._process.poll() is None
+
+    def to_send(self, data: bytes) -> bytes:
+        """What to write to `stdin` so that the box reads `data`."""
+        return data
+
+    def write(self, data: memoryview) -> int:
+        """Write to `stdin` what it takes now; the number of bytes. BlockingIOError, BrokenPipeError."""
+        return os.write(self.stdin, data)
+
+    def interrupt(self) -> bytes:
+        """Ask the running code to unwind; what must be written to `stdin` for that is returned."""
+        with suppress(ProcessLookupError, PermissionError):
+            self._process.send_signal(signal.SIGINT)
+        return b""
+
+    def kill(self) -> None:
+        """End the process and everything of its session; the descriptors stay until `close`."""
+        self.killed = True
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+
+    def close(self) -> None:
+        """Kill, close the pipes and reap."""
+        self.kill()
+        self._close_pipes()
+        self._process.wait()
+
+    def end(self) -> str:
+        """How a process ended whose stdout has; one that does not end in time is killed."""
+        try:
+            code = self._process.wait(self.end_seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = self._process.wait()
+        number = self._signal(code)
+        if number:
+            return f"was ended by {number.name}"
+        try:
+            said = os.read(self._stderr, 4096).decode("utf-8", "replace")
+        except OSError:
+            said = ""
+        last = said.strip().splitlines()[-1:] or [f"exit code {code}"]
+        return f"ended by itself ({last[0][:200]})"
+
+    def _close_pipes(self) -> None:
+        for pipe in self._pipes:
+            with suppress(OSError):
+                pipe.close()
+
+    def _signal(self, code: int) -> signal.Signals | None:
+        return signal.Signals(-code) if code < 0 else None
+
+
+class KeptChild(Child):
+    """A process behind a command; its keeper ends it when `stdin` closes (see `command.py`)."""
+
+    end_seconds = _HANG_UP_SECONDS
+
+    def __init__(self, code: str, command: Command) -> None:
+        line = command.line([*_PYTHON_FLAGS, code])
+        self._writing = threading.Lock()
+        self._start(line, command.environment(), None)
+
+    def to_send(self, data: bytes) -> bytes:
+        return in_pieces(data)
+
+    def write(self, data: memoryview) -> int:
+        with self._writing:  # a descriptor that another thread closes may be another file's a moment later
+            if self.killed:
+                raise BrokenPipeError
+            return super().write(data)
+
+    def interrupt(self) -> bytes:
+        return INTERRUPT
+
+    def kill(self) -> None:
+        """Hang up; the command gets a moment to end what it started, then it is killed too."""
+        with self._writing:
+            first, self.killed = not self.killed, True
+            if first:
+                self._pipes[0].close()
+        if first:
+            threading.Thread(target=self._reap, name="box-end", daemon=True).start()
+
+    def close(self) -> None:
+        self.kill()
+        self._close_pipes()
+
+    def end(self) -> str:
+        self.kill()  # a command may wait for the end of its stdin, though what it started has ended
+        return super().end()
+
+    def _reap(self) -> None:
+        try:
+            self._process.wait(_HANG_UP_SECONDS)
+        except subprocess.TimeoutExpired:
+            super().kill()
+            self._process.wait()
+
+    def _signal(self, code: int) -> signal.Signals | None:
+        known = code - _SIGNALLED in set(signal.Signals)
+        return signal.Signals(code - _SIGNALLED) if known else super()._signal(code)
