@@ -1,5 +1,6 @@
 """What all sessions share: the model, the search, the boxes and the store; built once from the settings."""
 
+import importlib.util
 import logging
 import re
 import shlex
@@ -15,7 +16,7 @@ from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for
-from agent.sandbox.command import Command
+from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.limits import Limits
 from agent.sandbox.lock import hide_process
 from agent.sandbox.pool import BoxPool
@@ -166,8 +167,8 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     ModelFileError and SandboxError; an endpoint that is down is no error yet.
     """
     hide_process()
+    command = _command(settings)
     store = _store(settings.data_dir)
-    command = Command(shlex.split(settings.sandbox_command)) if settings.sandbox_command else None
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox),
         fail_closed=bool(settings.space_id),
@@ -186,6 +187,17 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
         log.warning("the model endpoint cannot be used yet: %s", error)
     pool = BoxPool(level, command=command)
     return Services(settings, endpoint, store, library, search, pool, limits)
+
+
+def _command(settings: Settings) -> Command | None:
+    words = shlex.split(settings.sandbox_command)
+    if words != ["e2b"]:
+        return Command(words) if words else None
+    if settings.e2b_api_key is None or importlib.util.find_spec("e2b") is None:
+        raise SettingsError(
+            "SANDBOX_COMMAND=e2b lacks what it needs: run `pip install -r requirements-e2b.txt` and set E2B_API_KEY."
+        )
+    return through_e2b(settings.e2b_api_key.get_secret_value(), settings.e2b_template)
 
 
 def _store(folder: Path) -> Store:

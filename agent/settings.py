@@ -106,8 +106,12 @@ class Settings(BaseSettings):
         "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1 or 2"
     )
     sandbox_command: CommandLine = _var(
-        "", "Runs the model's code behind this command, such as `docker run -i …`", "a command line"
+        "",
+        "Runs the model's code behind this command, such as `docker run -i …`; e2b takes E2B's sandboxes",
+        "a command line, or e2b",
     )
+    e2b_api_key: SecretStr | None = _var(None, "Key for SANDBOX_COMMAND=e2b", "a text")
+    e2b_template: str = _var("", "E2B template of the boxes; unset, E2B's own default", "a template's name")
     search: Literal["auto", "web", "library"] = _var(
         "auto", "Where to search; auto takes the web if it answers, and the library", "auto, web or library"
     )

@@ -1,7 +1,8 @@
 """The sandbox: the only place where the model's code runs.
 
 Host side: `executor.py` runs a step in a `box.py` taken from `pool.py`, whose
-process is a `child.py`, here or behind a `command.py`; `step.py` is what it knows of the step, `calls.py` and `host_tool.py`
+process is a `child.py`, here or behind a `command.py` (`e2b_command.py` is
+one); `step.py` is what it knows of the step, `calls.py` and `host_tool.py`
 run the tools that the code calls; `probe.py` finds the level that holds here.
 
 Sent to the child and run there: `worker.py` with `channel.py`, `printed.py`,

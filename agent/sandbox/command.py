@@ -7,8 +7,10 @@ where the command's own death would not end it.
 """
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 PIECE = 1 << 16
 INTERRUPT = bytes(4)
@@ -70,6 +72,13 @@ class Command:
         """What the command itself sees; the box behind it sees none of it."""
         kept = {k: v for k, v in os.environ.items() if k in _PASSED_ON or k.startswith(_PASSED_ON_PREFIXES)}
         return {**kept, **self.variables}
+
+
+def through_e2b(api_key: str, template: str) -> Command:
+    """A sandbox of E2B for each box; an empty template is E2B's own choice."""
+    bridge = Path(__file__).with_name("e2b_command.py")
+    variables = {name: value for name, value in os.environ.items() if name.startswith("E2B_")}
+    return Command([sys.executable, "-I", str(bridge), template], {**variables, "E2B_API_KEY": api_key})
 
 
 def in_pieces(data: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """A box behind a command: the same steps, tools, files and ends, over nothing but stdin and stdout."""
 
 import os
+import shlex
 import sys
 import threading
 import time
@@ -17,6 +18,8 @@ from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.services import build_services
+from agent.settings import Settings
 
 LIMITS = Limits(step_seconds=5, grace_seconds=0.5, memory_bytes=512 << 20)
 
@@ -149,6 +152,25 @@ def test_a_box_that_crashes_says_so(pool):
         executor("import ctypes; ctypes.string_at(0)")
     assert executor("1 + 1").output == "2"
     executor.cleanup()
+
+
+def test_the_variable_puts_the_boxes_of_the_app_behind_the_command(command, tmp_path):
+    words = shlex.join(command.words)
+    services = build_services(
+        Settings(
+            _env_file=None,
+            tgi_url="http://127.0.0.1:9",
+            search="library",
+            data_dir=tmp_path,
+            sandbox_command=words,
+        )
+    )
+    try:
+        assert services.pool.command == command
+        assert services.pool.level.number in (1, 2)
+    finally:
+        services.close()
+    assert none_left(command)
 
 
 def test_a_command_that_is_not_there_or_has_no_python_is_told_in_one_sentence():
