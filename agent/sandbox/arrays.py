@@ -59,13 +59,14 @@ def png(image: Any, pixels: int) -> bytes:
     return out.getvalue()
 
 
-def check_png(data: bytes, pixels: int) -> None:
-    """BadFrame unless `data` starts as a PNG of at most `pixels` pixels; nothing is decoded."""
+def check_png(data: bytes, pixels: int) -> tuple[int, int]:
+    """Width and height; BadFrame unless `data` starts as a PNG of at most `pixels` pixels. Nothing is decoded."""
     if data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR" or len(data) < 33:
         raise BadFrame("an image that is no PNG")
     width, height = struct.unpack(">II", data[16:24])
     if not 0 < width * height <= pixels:
         raise BadFrame("an image with too many pixels")
+    return width, height
 
 
 def _encode_array(encoder: "Encoder", value: Any, depth: int) -> Any:

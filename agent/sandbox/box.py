@@ -1,6 +1,5 @@
 """One child process that runs a session's code: its pipe, its deadlines, its end."""
 
-import json
 import os
 import select
 import threading
@@ -17,52 +16,8 @@ from .codec import Decoder
 from .command import Command
 from .frames import HEADER, BadFrame, frame_size, pack, unpack
 from .limits import Limits
+from .start import BOOTSTRAP, ENVIRONMENT, start
 
-_SENT = (
-    *(
-        "limits",
-        "frames",
-        "records",
-        "arrays",
-        "codec",
-        "channel",
-        "printed",
-        "traces",
-        "landlock",
-        "seccomp",
-        "lock",
-    ),
-    *("attached", "worker"),
-)
-_ENVIRONMENT = {
-    "LANG": "C.UTF-8",
-    "TZ": "UTC",
-    "MPLBACKEND": "Agg",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-}
-_BOOTSTRAP = """
-import json, os, sys, types
-def take(size):
-    data = b""
-    while len(data) < size:
-        piece = os.read(0, size - len(data))
-        if not piece: os._exit(0)
-        data += piece
-    return data
-package = sys.modules["box"] = types.ModuleType("box")
-package.__path__ = []
-start = json.loads(take(int(take(10))))
-os.environ.update(start["environment"])
-for name, source in start["sources"].items():
-    module = sys.modules["box." + name] = types.ModuleType("box." + name)
-    module.__package__ = "box"
-    setattr(package, name, module)
-    exec(compile(source, "<box." + name + ">", "exec"), module.__dict__)
-sys.modules["box.worker"].main(start["preload"])
-"""
 _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0
 _STOP_SECONDS = 0.1
@@ -75,14 +30,6 @@ class Frame:
     op: str
     message: dict[str, Any]
     decoder: Decoder
-
-
-def _start(preload: Sequence[str]) -> bytes:
-    folder = Path(__file__).parent
-    sources = {name: (folder / f"{name}.py").read_text("utf-8") for name in _SENT}
-    start = {"sources": sources, "preload": preload, "environment": _ENVIRONMENT}
-    text = json.dumps(start).encode()
-    return b"%010d" % len(text) + text
 
 
 class Box:
@@ -99,9 +46,9 @@ class Box:
         self.cancel = threading.Event()
         self._buffer = bytearray()
         self._closed = threading.Lock()
-        self._child = KeptChild(_BOOTSTRAP, command) if command else Child(_BOOTSTRAP, _ENVIRONMENT)
+        self._child = KeptChild(BOOTSTRAP, command) if command else Child(BOOTSTRAP, ENVIRONMENT)
         try:
-            self._write(_start(preload), _START_SECONDS)
+            self._write(start(preload, compiled=command is None), _START_SECONDS)
         except BoxLost as error:
             self.close()
             raise SandboxError(

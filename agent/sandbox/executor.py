@@ -208,12 +208,12 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
     def _show(self, box: Box, step: Step, frame: Frame) -> None:
         try:
             png = frame.decoder.bytes(frame.message)
-            check_png(png, self._limits.pixels)
+            if len(png) > self._limits.figure_bytes:
+                raise BadFrame("a figure with too many bytes")
+            width, height = check_png(png, self._limits.pixels)
         except (BadFrame, KeyError) as error:
             raise broken(box, f"sent {error}") from error
-        step.figures += 1
-        if self.observer is not None and step.figures <= self._limits.figures:
-            self.observer.figure(png)
+        step.show(png, width, height)
 
     def _stopping(self) -> bool:
         return self.cancel.is_set() or self._interrupted.is_set()

@@ -29,5 +29,7 @@ class Limits:
     """Pixels of one image that crosses, checked before it is decoded."""
     figures: int = 10
     """Figures that one step may show."""
+    figure_bytes: int = 1 << 20
+    """PNG of one figure; a larger one is scaled down in the box."""
     open_files: int = 128
     """File descriptors of one box."""

@@ -1,7 +1,7 @@
 """The modules that a box loads before it is locked and takes code."""
 
 _ALWAYS = """
-numpy pandas PIL.Image datetime collections itertools statistics random
+numpy pandas datetime collections itertools statistics random
 """
 
 # What could be imported only from files, where files cannot be opened any more.

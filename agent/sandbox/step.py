@@ -66,6 +66,17 @@ class Step:
             if self.observer is not None:
                 self.observer.printed(piece)
 
+    def show(self, png: bytes, width: int, height: int) -> None:
+        """Show a figure to the visitor, and tell the model that it was shown."""
+        self.figures += 1
+        if self.figures > self.limits.figures:
+            if self.figures == self.limits.figures + 1:
+                self.print(f"[more figures are not shown: a step may show {self.limits.figures}]\n")
+            return
+        if self.observer is not None:
+            self.observer.figure(png)
+        self.print(f"[figure {self.figures}: {width}x{height}]\n")
+
     def finished(self, frame: Frame) -> CodeOutput:
         """What the last frame of the box makes of the step: its output, or the error it raises."""
         self.over = True

@@ -3,26 +3,14 @@
 import builtins
 import difflib
 import errno
-import importlib.util
 import linecache
 import os
 import traceback
 from types import TracebackType
 
+from .libraries import offered
+
 _SHOWN_FRAMES = 6
-_LIBRARIES = (
-    "numpy",
-    "pandas",
-    "scipy",
-    "sympy",
-    "networkx",
-    "matplotlib",
-    "PIL",
-    "openpyxl",
-    "dateutil",
-    "bs4",
-    "lxml",
-)
 _NO_WAY_OUT = "there is no network, thread or subprocess here; call the tools instead, one after the other"
 _NO_WRITING = "no file can be written here; keep the data in variables, or in io.StringIO or io.BytesIO"
 
@@ -88,8 +76,7 @@ def _hint(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "exit() ends nothing here; call final_answer(...) when you are done"
     if isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name:
-        there = [name for name in _LIBRARIES if importlib.util.find_spec(name)]
-        return f"importable are the standard library, {', '.join(there)}"
+        return f"importable are the standard library, {', '.join(offered())}"
     if type(error).__name__ in ("URLError", "gaierror") or "can't start new thread" in text:
         return _NO_WAY_OUT
     if not isinstance(error, OSError):

@@ -6,8 +6,8 @@ that it runs the same behind any command.
 
 import ast
 import builtins
+import gc
 import importlib
-import inspect
 import io
 import os
 import signal
@@ -16,60 +16,21 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import lock
-from .arrays import png
+from . import libraries, lock
 from .attached import AttachedFiles
 from .channel import Channel, Interrupted
 from .codec import Decoder, Encoder
+from .figures import Figures
 from .frames import CannotCross
 from .limits import Limits
 from .printed import Printed, capped
 from .records import Record, RecordList
+from .tool_function import ToolError, ToolFunction
 from .traces import explain, locate, remember
 
 
 class StepOver(BaseException):
     """The final answer was taken: nothing after it runs."""
-
-
-class ToolError(Exception):
-    """A tool could not do what it was asked; the message says why."""
-
-
-ToolError.__module__ = "builtins"
-
-
-class ToolFunction:
-    """A tool as the model's code sees it: a function whose body runs in the host."""
-
-    def __init__(
-        self, worker: "Worker", name: str, doc: str, parameters: list[dict[str, Any]] | None
-    ) -> None:
-        self._worker = worker
-        self.__name__ = self.__qualname__ = name
-        self.__doc__ = doc
-        if parameters is not None:
-            made = [
-                inspect.Parameter(
-                    p["name"],
-                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    default=p.get("default", inspect.Parameter.empty),
-                )
-                for p in parameters
-            ]
-            self.__signature__ = inspect.Signature(made)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if hasattr(self, "__signature__"):
-            try:
-                kwargs = self.__signature__.bind(*args, **kwargs).arguments
-            except TypeError as error:
-                raise TypeError(f"{self.__name__}{self.__signature__}: {error}") from None
-            args = ()
-        return self._worker.call(self.__name__, list(args), dict(kwargs))
-
-    def __repr__(self) -> str:
-        return f"<tool {self.__name__}{getattr(self, '__signature__', '(...)')}>"
 
 
 class Worker:
@@ -81,6 +42,8 @@ class Worker:
         self._space = self._module.__dict__
         self._space.update(__builtins__=builtins, ToolError=ToolError)
         self._printed = Printed(channel)
+        self._figures = Figures(self._send_figure, self._printed.write)
+        libraries.install({"matplotlib.pyplot": self._figures.take_over})
         self._tool_functions: dict[str, ToolFunction] = {}
         self._files: AttachedFiles | None = None
         self._step = 0
@@ -101,7 +64,7 @@ class Worker:
                 handler(message, decoder)
 
     def _open(self, message: dict[str, Any], decoder: Decoder) -> None:
-        self.channel.limits = Limits(**message["limits"])
+        self.channel.limits = self._figures.limits = Limits(**message["limits"])
         sys.modules["__main__"] = self._module
         builtins.input = _no_input
         try:
@@ -114,7 +77,8 @@ class Worker:
     def _tools(self, message: dict[str, Any], decoder: Decoder) -> None:
         told = decoder.value(message["tools"])
         self._tool_functions = {
-            tool["name"]: ToolFunction(self, tool["name"], tool["doc"], tool["parameters"]) for tool in told
+            tool["name"]: ToolFunction(self.call, tool["name"], tool["doc"], tool["parameters"])
+            for tool in told
         }
 
     def _set(self, message: dict[str, Any], decoder: Decoder) -> None:
@@ -147,7 +111,8 @@ class Worker:
         try:
             self.channel.interruptible = True
             value = self._execute(filename, code)
-            self._show_figures(value)
+            self._figures.show_value(value)
+            self._figures.show_open()
             return {"op": "done", "value": self._shown(value)}
         except StepOver:
             return {"op": "done", "value": None}
@@ -181,22 +146,8 @@ class Worker:
         text = str(value) if isinstance(value, str | Record | RecordList) else repr(value)
         return capped(text, self.channel.limits.output_chars)
 
-    def _show_figures(self, value: Any) -> None:
-        """Send what was drawn: an image that is the step's value, and all open figures of matplotlib."""
-        image, pyplot = sys.modules.get("PIL.Image"), sys.modules.get("matplotlib.pyplot")
-        try:
-            if image is not None and isinstance(value, image.Image):
-                self._send_figure(png(value, self.channel.limits.pixels))
-            if pyplot is not None:
-                for number in pyplot.get_fignums():
-                    out = io.BytesIO()
-                    pyplot.figure(number).savefig(out, format="png", bbox_inches="tight")
-                    pyplot.close(number)
-                    self._send_figure(out.getvalue())
-        except CannotCross as error:
-            self._printed.write(f"[a figure cannot be shown: {error}]\n")
-
     def _send_figure(self, data: bytes) -> None:
+        self._printed.flush()
         encoder = Encoder(self.channel.limits)
         self.channel.send({"op": "figure", "step": self._step, **encoder.blob(data)}, encoder.blobs)
 
@@ -235,17 +186,19 @@ def _no_input(prompt: object = "") -> str:
 
 
 def main(preload: list[str]) -> None:
-    """Serve the host on what were stdin and stdout, until they close."""
+    """Serve the host on what were stdin and stdout, until they close. The collector of garbage is off till then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel = Channel()
+    worker = Worker(Channel())
     for name in preload:
         try:
             importlib.import_module(name)
         except ImportError:
             continue  # the image behind a command may lack it; the model is told when it imports it
-    os.environ.clear()
+    libraries.hide_environment()
     if "pandas" in sys.modules:
         pandas = sys.modules["pandas"]
         pandas.set_option("display.width", 120, "display.max_columns", 20, "display.max_colwidth", 80)
-    channel.send({"op": "ready"})
-    Worker(channel).serve()
+    gc.freeze()  # what was loaded is never garbage
+    gc.enable()
+    worker.channel.send({"op": "ready"})
+    worker.serve()

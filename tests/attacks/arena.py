@@ -47,10 +47,10 @@ def _happened():
 _happened()
 """
 
-# What a forger needs: the channel that the worker itself uses, found among all objects.
+# What a forger needs: the channel that the worker itself uses, found through what prints.
 FORGE = """
-import gc, json, os, struct, time
-channel = next(o for o in gc.get_objects() if type(o).__name__ == "Channel")
+import json, os, struct, sys, time
+channel = sys.stdout._channel
 def send(message, text=None, blob=b""):
     text = json.dumps(message).encode() if text is None else text
     data = struct.pack(">II", len(text), len(blob)) + text + blob
