@@ -5,8 +5,9 @@ process is a `child.py`, here or behind a `command.py` (`e2b_command.py` is
 one); `step.py` is what it knows of the step, `calls.py` and `host_tool.py`
 run the tools that the code calls; `probe.py` finds the level that holds here.
 
-Sent to the child and run there: `worker.py` with `channel.py`, `printed.py`,
-`traces.py`, `attached.py`, and the lock: `lock.py`, `landlock.py`, `seccomp.py`.
+Sent to the child by `start.py` and run there: `worker.py` with `channel.py`,
+`tool_function.py`, `printed.py`, `figures.py`, `traces.py`, `attached.py`,
+`libraries.py`, and the lock: `lock.py`, `landlock.py`, `seccomp.py`.
 
 Both sides: `limits.py`, `frames.py`, `codec.py`, `arrays.py`, `records.py`.
 """

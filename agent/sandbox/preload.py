@@ -15,7 +15,7 @@ xml.etree.ElementTree zipfile zlib zoneinfo
 encodings.ascii encodings.cp1252 encodings.idna encodings.latin_1 encodings.utf_16 encodings.utf_8_sig
 bs4 dateutil.parser dateutil.relativedelta lxml.etree lxml.html numpy.polynomial openpyxl pandas.plotting
 PIL.BmpImagePlugin PIL.GifImagePlugin PIL.ImageDraw PIL.ImageFilter PIL.ImageOps PIL.JpegImagePlugin PIL.PngImagePlugin
-PIL.PpmImagePlugin scipy.optimize scipy.stats sympy networkx
+PIL.PpmImagePlugin networkx
 """
 
 

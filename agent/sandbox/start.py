@@ -8,7 +8,18 @@ from functools import cache
 from pathlib import Path
 
 _MODULES = (
-    *("limits", "frames", "records", "arrays", "codec", "channel", "printed", "figures", "libraries", "traces"),
+    *(
+        "limits",
+        "frames",
+        "records",
+        "arrays",
+        "codec",
+        "channel",
+        "printed",
+        "figures",
+        "libraries",
+        "traces",
+    ),
     *("landlock", "seccomp", "lock", "attached", "tool_function", "worker"),
 )
 ENVIRONMENT = {
