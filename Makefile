@@ -1,7 +1,7 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask model test unit ui live attack screenshot check format bench clean
+.PHONY: help app ask model test unit ui live attack fuzz soak screenshot check format bench clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,6 +22,12 @@ unit: .venv/.dev ## unit tests, without network
 
 attack: .venv/.dev ## the attacks on the sandbox, as a table
 	$(BIN)/python -m tests.attacks
+
+fuzz: .venv/.fuzz ## forged frames for the host, guided by coverage, for five minutes (SECONDS=...)
+	$(BIN)/python -m tests.fuzz
+
+soak: .venv/.dev ## a thousand sessions, and what they leave behind (about 5 minutes)
+	$(BIN)/python -m tests.soak
 
 ui: .venv/.dev ## the page in a real browser
 	@sh scripts/chromium.sh
@@ -58,6 +64,10 @@ clean: ## remove what the commands made
 .venv/.dev: requirements.txt requirements-dev.txt constraints.txt
 	@sh scripts/venv.sh requirements-dev.txt
 	@touch .venv/.app $@
+
+.venv/.fuzz: .venv/.dev requirements-fuzz.txt
+	@sh scripts/venv.sh requirements-fuzz.txt
+	@touch $@
 
 # The question reaches the program as it was typed, whatever it contains.
 export Q

@@ -2,7 +2,7 @@
 
 Host side: `executor.py` runs a step in a `box.py` taken from `pool.py`, whose
 process is a `child.py`, here or behind a `command.py` (`e2b_command.py` is
-one); `step.py` is what it knows of the step, `calls.py` and `host_tool.py`
+one); `incoming.py` takes apart what it sends; `step.py` is what it knows of the step, `calls.py` and `host_tool.py`
 run the tools that the code calls; `probe.py` finds the level that holds here.
 
 Sent to the child by `start.py` and run there: `worker.py` with `channel.py`,

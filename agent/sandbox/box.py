@@ -5,31 +5,22 @@ import select
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from agent.errors import BoxLost, SandboxError
 
 from .child import Child, KeptChild
-from .codec import Decoder
 from .command import Command
-from .frames import HEADER, BadFrame, frame_size, pack, unpack
+from .frames import BadFrame, pack
+from .incoming import Frame, Incoming
 from .limits import Limits
 from .start import BOOTSTRAP, ENVIRONMENT, start
 
 _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0
 _STOP_SECONDS = 0.1
-
-
-@dataclass(frozen=True)
-class Frame:
-    """One message of the box; nothing in it is trusted."""
-
-    op: str
-    message: dict[str, Any]
-    decoder: Decoder
 
 
 class Box:
@@ -44,7 +35,7 @@ class Box:
         self.command = command
         self.limits = Limits()
         self.cancel = threading.Event()
-        self._buffer = bytearray()
+        self._incoming = Incoming()
         self._closed = threading.Lock()
         self._child = KeptChild(BOOTSTRAP, command) if command else Child(BOOTSTRAP, ENVIRONMENT)
         try:
@@ -96,7 +87,7 @@ class Box:
                 return None
             if not data:
                 raise self._gone()
-            self._buffer += data
+            self._incoming.feed(data)
             frame = self._parse()
         return frame
 
@@ -126,20 +117,11 @@ class Box:
         raise SandboxError("The sandbox did not start in time; the machine may be overloaded, so try again.")
 
     def _parse(self) -> Frame | None:
-        if len(self._buffer) < HEADER.size:
-            return None
         try:
-            text, blobs = frame_size(bytes(self._buffer[: HEADER.size]), self.limits)
-            end = HEADER.size + text + blobs
-            if len(self._buffer) < end:
-                return None
-            message = unpack(bytes(self._buffer[HEADER.size : HEADER.size + text]))
+            return self._incoming.next(self.limits)
         except BadFrame as error:
             self.kill()
             raise BoxLost(f"The box was ended because it sent {error}") from error
-        decoder = Decoder(bytes(self._buffer[HEADER.size + text : end]), self.limits)
-        del self._buffer[:end]
-        return Frame(message["op"], message, decoder)
 
     def _write(self, data: bytes, seconds: float) -> None:
         self._write_raw(self._child.to_send(data), seconds)

@@ -6,10 +6,11 @@ from typing import Any
 
 from agent.errors import BoxLost
 
-from .box import Box, Frame
+from .box import Box
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
 from .host_tool import ToolThread, described, shown_arguments, summary
+from .incoming import Frame
 from .step import Step
 
 STOP_GRACE = 0.07

@@ -11,10 +11,11 @@ from smolagents.local_python_executor import CodeOutput, PythonExecutor
 from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 
 from .arrays import check_png
-from .box import Box, Frame
+from .box import Box
 from .calls import STOP_GRACE, CallDesk, broken
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
+from .incoming import Frame
 from .limits import Limits
 from .pool import BoxPool
 from .probe import choose_level

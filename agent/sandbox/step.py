@@ -8,7 +8,7 @@ from smolagents.local_python_executor import CodeOutput
 
 from agent.errors import BoxLost, CodeError, Stopped
 
-from .box import Frame
+from .incoming import Frame
 from .limits import Limits
 
 _LOST = "; all variables are lost, and the next step starts in a new box."
