@@ -86,8 +86,8 @@ def visit(app: App, number: int) -> None:
     if kind == STOP:
         until(lambda: any(isinstance(event, CodeWritten) for _, event in app.services.store.events(run.id)))
         run.stop()
-    outcome = app.told(run).end.outcome
-    assert outcome is (Outcome.STOPPED if kind == STOP else Outcome.ANSWERED), outcome
+    end = app.told(run).end
+    assert end.outcome is (Outcome.STOPPED if kind == STOP else Outcome.ANSWERED), end
     app.sessions.close(session.id)
     app.endpoint.requests.clear()
 
