@@ -12,6 +12,7 @@ from smolagents import Tool
 
 _FOLDER = Path(__file__).parent / "prompts"
 _jinja = Environment(undefined=StrictUndefined, keep_trailing_newline=False, autoescape=False)  # noqa: S701 # plain text for a model
+_jinja.filters["literal"] = repr
 
 # Below this context, or up to this many parameters, a model does better with the short prompt.
 _SMALL_CONTEXT = 12_000
@@ -24,6 +25,8 @@ class Profile(BaseModel):
     calls: functions shown in the prompt as [call, note]; a tool that none of them
     names is shown with its own signature and description. quotes: whether
     the model is asked for verbatim quotes, and gets one chance to correct one.
+    opening: code of the first step, for which the model then writes only the
+    thought; empty lets it write that code too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,6 +40,7 @@ class Profile(BaseModel):
     calls: dict[str, tuple[str, str]]
     example: list[dict[Literal["user", "assistant"], str]]
     task: str
+    opening: str
     observation: str
     no_code: str
     repeated: str

@@ -36,6 +36,9 @@ from agent.sandbox.executor import SandboxExecutor
 
 # Of a long question, how much the model is reminded of after each step.
 _REMINDER_CHARS = 600
+# Of a question, how much still makes a query.
+_LONGEST_QUERY = 400
+_FENCE = "```"
 _STOPS = ["\n```\n", "\nOutput:", "\nQuestion:"]
 _IDLE_STEPS = 3  # steps in a row in which nothing was run
 # Calls that give something else each time, so that the same code may run again.
@@ -101,6 +104,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._conversation = list(conversation)
         self._files = list(files)
         self._question = ""
+        self._opening = ""
         self._ran: set[str] = set()
         self._idle = 0
         self._last_code = ""
@@ -137,8 +141,19 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         words = {"question": question, "conversation": self._conversation, "files": self._files}
         asked = self.profile.render(self.profile.task, **words)
         self._question, self.conclusion, self.max_steps = question, None, max_steps
+        self._opening = self._first_code(question)
         self._ran, self._last_code, self._idle = set(), "", 0
         self._talk = Memory(self.profile, self.system_prompt, asked, self._prompt_tokens)
+
+    def _first_code(self, question: str) -> str:
+        """What the first step runs whatever the model writes; empty where its own words may be needed.
+
+        A follow-up question seldom stands alone, a long one is no query, and an attached file comes first.
+        """
+        alone = not self._conversation and not self._files and len(question) <= _LONGEST_QUERY
+        if not alone or "web_search" not in self.tools:
+            return ""
+        return self.profile.render(self.profile.opening, question=question)
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
         """Ask the model, run its code, tell it what came out."""
@@ -182,7 +197,8 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
     def _stream(self, step: ActionStep) -> Generator[Any, None, Reply]:
         step.model_input_messages = messages = self._talk.messages()
         parser, number, finish = ReplyParser(), step.step_number, None
-        for delta in self.model.generate_stream(messages, stop_sequences=_STOPS):
+        opening = self._opening if number == 1 else ""
+        for delta in self.model.generate_stream(messages, stop_sequences=[_FENCE] if opening else _STOPS):
             if delta.restart:
                 parser = ReplyParser()
                 self._emit(ReplyRestarted(number))
@@ -200,7 +216,11 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         step.token_usage = TokenUsage(usage.prompt_tokens, usage.completion_tokens)
         if not usage.estimated:
             self._talk.observed(usage.prompt_tokens)
-        return parser.close(finish)
+        reply = parser.close(finish)
+        if not opening:
+            return reply
+        self._emit(CodeWritten(number, opening))
+        return Reply(reply.thought, opening, truncated=False)
 
     def _run_code(self, step: ActionStep, code: str, narrator: StepNarrator) -> tuple[str, str]:
         """What the code printed and the value of its last expression; and the error that it met."""

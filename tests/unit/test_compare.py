@@ -71,7 +71,7 @@ def test_each_side_answers_each_question_with_the_same_two_tools(
     shown = {figure.name: (figure.ours, figure.theirs) for figure in found}
     lines = (tmp_path / "raw.jsonl").read_text("utf-8").splitlines()
     for trace in [json.loads(line)["trace"] for line in lines[::2]]:
-        assert "web_search('Quill Bridge')" in trace[0] and "opened in 1741" in trace[0]
+        assert "web_search(" in trace[0] and "opened in 1741" in trace[0]
         assert "final_answer('1741')" in trace[1]
     assert shown["right of 2 (exact match)"] == (2, 2)
     assert shown["closed with an answer"] == (2, 2)

@@ -1,6 +1,7 @@
 """What the agent does with each reply of the model, and what it tells it back."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -260,7 +261,7 @@ def test_an_answer_that_was_sent_back_is_kept_when_the_model_never_repeats_it(wo
 
 
 def test_a_small_model_is_not_asked_to_correct_its_quotes(world: MakeWorld) -> None:
-    app = world(answer("three", (MARS, "Mars has three moons")), prompt_profile="compact")
+    app = world(reply("I look."), answer("three", (MARS, "Mars has three moons")), prompt_profile="compact")
     told = app.ask(QUESTION)
     assert told.end.outcome is Outcome.ANSWERED
     assert ("unverified", MARS) in [(source.status, source.url) for source in told.end.sources]
@@ -284,6 +285,33 @@ def test_a_small_model_is_reminded_of_the_question_and_not_of_all_of_a_long_one(
     assert long in str(app.endpoint.chats[3]["messages"])
     assert len(app.sent(3)) < 1000
     assert app.sent(3).endswith(QUESTION)
+
+
+def test_a_small_model_searches_for_the_whole_question_first_whatever_it_wrote(world: MakeWorld) -> None:
+    asked = 'How many moons has the "Red Planet"?'
+    app = world(step("I need Venus first.", "print('Venus')"), answer("two"), prompt_profile="compact")
+    told = app.ask(asked)
+    assert codes(told)[0] == f"print(web_search({asked!r}))"
+    assert told.text(ThoughtWritten).startswith("I need Venus first.")
+    assert told.text(CodeWritten).startswith(codes(told)[0])
+    assert "Venus')" not in told.text(CodeWritten)
+    assert MARS in app.sent(1)
+
+
+@pytest.mark.parametrize("why", ["follow-up", "attachment", "long"])
+def test_where_the_question_alone_is_no_query_a_small_model_writes_its_first_code_itself(
+    world: MakeWorld, tmp_path: Path, why: str
+) -> None:
+    first = [reply("I look."), answer("two")] if why == "follow-up" else []
+    app = world(*first, step("I count.", "print(1)"), answer("two"), prompt_profile="compact")
+    files = []
+    if first:
+        app.ask(QUESTION)
+    if why == "attachment":
+        files = [tmp_path / "moons.txt"]
+        files[0].write_text("Phobos")
+    told = app.ask(QUESTION if why != "long" else QUESTION * 30, files)
+    assert codes(told)[0] == "print(1)"
 
 
 def test_the_words_of_a_page_are_no_template_of_the_prompt(world: MakeWorld) -> None:
