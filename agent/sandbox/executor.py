@@ -1,5 +1,6 @@
 """The host side of a session's box: sends its code, follows it, keeps its deadlines."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from .probe import choose_level
 from .step import ExecutionObserver, Step
 
 _TICK = 0.02
+_log = logging.getLogger(__name__)
 
 
 class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships no types
@@ -47,6 +49,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._limits = limits
         self._pool = pool if pool is not None else BoxPool(choose_level(), size=0)
         self.level = str(self._pool.level)
+        self.runs_as = ""
+        """As which user the code of the present box runs, as words; empty before there is one."""
         self._files_dir = files_dir
         self._desk = CallDesk((*fatal, Stopped), self._stopping)
         self._variables: dict[str, Any] = {}
@@ -144,7 +148,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._box = self._pool.take()
         self._box.cancel = self.cancel
         try:
-            self._box.open(self._pool.level.number, self._limits, self._files_dir)
+            self.runs_as = self._box.open(self._pool.level.number, self._limits, self._files_dir)
+            _log.info("box %d at level %s: the code %s", self._box.pid, self.level, self.runs_as)
             self._desk.tell(self._box)
             self._send_variables(self._box)
         except BoxLost as error:

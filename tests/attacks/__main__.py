@@ -1,7 +1,8 @@
-"""`make attack`: every attack at every level that this machine offers, and what happened.
+"""`make attack`: every attack at every level and in every situation that this machine offers, and what happened.
 
-Ends with 1 when something happened that was not expected. `--outer` runs under
-a system call filter like Docker's.
+A table for each situation: as the user who started it, inside a system call
+filter like Docker's, and, started by root, as an ordinary user too. Ends with 1
+when something happened that was not expected.
 """
 
 import argparse
@@ -15,13 +16,30 @@ from agent.errors import SandboxError
 from agent.sandbox.probe import LIMITS_ONLY, choose_level
 from tests.attacks.arena import Arena, filter_like_docker, matches
 from tests.attacks.battery import BATTERY
+from tests.attacks.situations import problem, situations
+
+
+def everywhere(options: list[str]) -> int:
+    """Run the battery in each situation, one after the other; 1 when one of them had a surprise."""
+    console, failed = Console(width=None if sys.stdout.isatty() else 140), 0
+    for situation in situations():
+        why = problem(situation)
+        if why:
+            console.print(f"[yellow]Not to be had here: {situation.title}, because {why}[/]")
+        else:
+            failed |= bool(situation.run(*options))
+    return failed
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--here", metavar="TITLE", help="run once, in this process, under this title")
     options.add_argument("--outer", action="store_true", help="run under a filter like Docker's")
     options.add_argument("--times", action="store_true")
-    if options.parse_args().outer:
+    given = options.parse_args()
+    if given.here is None:
+        return everywhere(["--times"] * given.times)
+    if given.outer:
         filter_like_docker()
     console, surprises = Console(width=None if sys.stdout.isatty() else 140), 0
     levels = []
@@ -49,8 +67,10 @@ def main() -> int:
             surprises += 1
             through = f"[bold red]PROVES NOTHING[/] {through}"
         table.add_row(str(attack.number), attack.title, *cells, through)
-        if options.parse_args().times:
+        if given.times:
             console.print(attack.number, round(time.monotonic() - began, 1))
+    table.title = f"{given.here}: the code {arenas[0].neighbour.runs_as}"
+    table.title_justify, table.title_style = "left", "bold"
     for arena in (*arenas, control):
         arena.__exit__()
     console.print(table)
