@@ -43,7 +43,7 @@ class Encoder:
         if depth >= self.limits.nesting:
             raise CannotCross(f"it is nested deeper than {self.limits.nesting} levels")
         if isinstance(value, Record):
-            return self._record(value._kind, dict(value.items()), None, depth)
+            return self._record(value._kind, dict(Record.items(value)), None, depth)
         if isinstance(value, enum.Enum):
             return self.value(value.value, depth + 1)
         if isinstance(value, int):

@@ -52,7 +52,8 @@ class Record(str):
         return self
 
     def __repr__(self) -> str:
-        return f"{self._kind}({', '.join(f'{name}={short(value)}' for name, value in self.items())})"
+        fields = Record.items(self)  # a field may be called "items" too
+        return f"{self._kind}({', '.join(f'{name}={short(value)}' for name, value in fields)})"
 
 
 class RecordList(list[Any]):

@@ -1,11 +1,13 @@
 """What the host does with the bytes of a box, and frames to begin with."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from agent.sandbox.arrays import check_png
 from agent.sandbox.codec import Encoder
-from agent.sandbox.frames import HEADER, BadFrame, pack
+from agent.sandbox.frames import HEADER, BadFrame, CannotCross, pack
+from agent.sandbox.host_tool import shown_arguments
 from agent.sandbox.incoming import Frame, Incoming
 from agent.sandbox.limits import Limits
 from agent.sandbox.step import text_of
@@ -24,7 +26,7 @@ TAGS = {
     ),
     "pickle": "v",
 }
-FIELDS = sorted({field for fields in TAGS.values() for field in fields.split()})
+FIELDS = sorted({*(field for fields in TAGS.values() for field in fields.split()), "items", "keys", "_kind"})
 LEAVES = (
     *(
         "<f8",
@@ -84,7 +86,10 @@ def _take(frame: Frame) -> None:
             raise BadFrame("no attachment") from error
         return
     for name in ("args", "kwargs"):
-        repr(decoder.value(message.get(name)))
+        value = decoder.value(message.get(name))
+        shown_arguments([value], {"value": value})
+        with suppress(CannotCross):
+            Encoder(LIMITS).value(value)  # a tool may hand back what it was given
 
 
 def take_input(data: bytes) -> int:

@@ -1,7 +1,9 @@
 """The kernel's lock: it holds here, its absence is noticed, and ordinary Python works inside it."""
 
 import os
+import re
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
@@ -130,3 +132,15 @@ def test_root_becomes_nobody_or_says_why_not():
     said = box.open(1, Limits(), None)
     box.close()
     assert said == "runs as nobody" or "without capabilities, because nobody may not read" in said
+
+
+def test_the_apps_environment_and_memory_are_closed_to_its_neighbours():
+    code = "import ctypes; from agent.sandbox.lock import hide_process; hide_process(); print(ctypes.CDLL(None).prctl(3))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout == "0\n", ran.stderr
+
+
+def test_nothing_in_the_sandbox_can_unpickle():
+    for source in Path(seccomp.__file__).parent.glob("*.py"):
+        words = re.findall(r"^\s*(?:import|from) (\S+)", source.read_text("utf-8"), re.MULTILINE)
+        assert not {"pickle", "shelve", "smolagents.serialization", "cloudpickle"} & set(words), source.name

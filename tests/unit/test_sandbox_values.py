@@ -146,6 +146,13 @@ def test_a_tools_dataclass_arrives_as_text_with_fields():
         leaf.title = "Europa"
 
 
+def test_a_record_whose_fields_have_the_names_of_its_methods_can_be_shown_and_sent():
+    fields = {"items": 1, "keys": 2, "get": 3, "_kind": 4}
+    record = Decoder(b"", LIMITS).value({"$": "record", "kind": "Odd", "fields": fields, "text": None})
+    assert repr(record) == "Odd(items=1, keys=2, get=3)"
+    assert repr(crossed(record)) == "Odd(items=1, keys=2, get=3)"
+
+
 def test_a_list_of_results_keeps_its_text_and_makes_a_table():
     leaves = crossed(Leaves([Leaf("Io", ()), Leaf("Europa", ())]), typed=True)
     assert str(leaves) == "2 leaves"
