@@ -13,7 +13,7 @@ ask: .venv/.app ## answer a question in the terminal: make ask Q="How many moons
 	@$(BIN)/python -m ui.terminal "$$Q"
 
 model: .venv/.app ## fetch and verify the embedded model
-	@$(BIN)/python -m agent.model.embedded
+	@$(BIN)/python -m ui.fetching
 
 test: unit attack ui live ## all tests: unit, attacks, browser, embedded model
 

