@@ -4,8 +4,9 @@
     ├── ToolError            told to the model, which can do something else
     │   ├── FetchError       an address could not be read; carries `url` and `status`
     │   │   └── Refused      an address that this app does not open (private, other scheme, port)
-    │   ├── SearchError      a search failed (which is not "nothing found")
+    │   ├── SearchError      no provider could search (which is not "nothing found")
     │   ├── DocumentError    a file that no reader can read
+    │   │   └── Damaged      it begins like its kind, and then is not: another reader may be luckier
     │   └── BadArguments     the call itself is wrong
     └── ToolFatal            ends the run
 
@@ -36,16 +37,15 @@ class Refused(FetchError):
 
 
 class SearchError(ToolError):
-    """A provider, or none of them, could search."""
-
-    def __init__(self, message: str, rest: float | None = None) -> None:
-        """`rest`: seconds for which it is of no use to ask that provider again; None when nobody knows."""
-        super().__init__(message)
-        self.rest = rest
+    """No provider could search."""
 
 
 class DocumentError(ToolError):
     """A file that no reader can read."""
+
+
+class Damaged(DocumentError):
+    """A file that begins like its kind and cannot be read on."""
 
 
 class BadArguments(ToolError):

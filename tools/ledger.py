@@ -9,12 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Attempt:
-    """One address that was tried.
-
-    `bytes` are those of the decoded body; `error` is a sentence, empty when all
-    went well; `hops` are the addresses asked one after another, redirects
-    included; `replaced_by` is what was read in its place.
-    """
+    """One address that was tried. `bytes` are those that arrived; `error` is a sentence, empty when all went well."""
 
     url: str
     final_url: str
@@ -24,8 +19,6 @@ class Attempt:
     seconds: float
     cached: bool = False
     error: str = ""
-    hops: tuple[str, ...] = ()
-    replaced_by: str = ""
 
 
 @dataclass(frozen=True)

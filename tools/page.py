@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tools.address import join
-from tools.tables import frame_of, table_spans
+from tools.tables import frame_of, frame_of_rows, table_spans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +34,16 @@ class Link:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole document as Markdown. `note` is a sentence on what is missing or odd, mostly empty."""
+    """A whole document as Markdown. `note` is a sentence on what is missing or odd, mostly empty.
+
+    `sheets`: the tables as the file's own reader found them, rows of text with the header first.
+    """
 
     url: str
     title: str
     markdown: str
     note: str = ""
-    frames: "tuple[pd.DataFrame, ...]" = field(default=(), compare=False, repr=False)
+    sheets: tuple[tuple[tuple[str, ...], ...], ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -49,7 +52,9 @@ class Document:
     @cached_property
     def tables(self) -> "tuple[pd.DataFrame, ...]":
         """Every table, as the file's own reader gave it or as it stands in the Markdown."""
-        return self.frames or tuple(frame_of(self.markdown[a:b]) for a, b in table_spans(self.markdown))
+        if self.sheets:
+            return tuple(frame_of_rows(rows) for rows in self.sheets)
+        return tuple(frame_of(self.markdown[a:b]) for a, b in table_spans(self.markdown))
 
 
 @dataclass(frozen=True)

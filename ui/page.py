@@ -15,13 +15,14 @@ from agent.errors import ResearchError, TooManyRuns
 from agent.run import Run
 from agent.services import Services
 from agent.session import SessionRegistry
+from tools.documents import SUFFIXES
 from ui.api import add_research_function
 from ui.chat import Transcript, asked, transcript
 from ui.follow import follow_live
 from ui.rail import Progress, header, notices
 from ui.words import NAME
 
-FILE_TYPES = [".txt", ".md", ".html", ".htm", ".pdf", ".csv", ".tsv", ".json", ".xlsx"]
+FILE_TYPES = sorted(SUFFIXES)
 
 INTRO = (
     "Ask a question. An agent writes Python that searches, reads and computes; "

@@ -67,9 +67,7 @@ def test_a_pdf_sent_as_html_or_without_any_type_is_still_a_pdf() -> None:
         assert "[page 1]\nhello" in read_bytes(b"\n" + pdf("hello"), content_type=content_type).markdown
 
 
-@pytest.mark.parametrize(
-    "content", [b"hello, I am text", b"\x89PNG\r\n\x1a\n" + b"\0" * 50, b"<html><p>Not found"]
-)
+@pytest.mark.parametrize("content", [b"hello, I am text", b"\0\1\2" * 50, b"<html><p>Not found"])
 def test_a_pdf_that_is_none_is_said_to_be_none(content: bytes) -> None:
     assert "report.pdf is not a PDF" in refusal(content, name="report.pdf")
 
@@ -92,7 +90,7 @@ def test_a_file_of_nothing_is_said_to_be_empty(content: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"), (b"\x7fELF\x02\x01\x01" + b"\0" * 9, "program"),
+    [(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "picture"), (b"\x7fELF\x02\x01\x01" + b"\0" * 9, "program"),
      (bytes(range(32)) * 100, "binary"), (b"PK\x03\x04 something", "ZIP"), (b"\xd0\xcf\x11\xe0" + b"\0" * 20, "Office")],
 )  # fmt: skip
 def test_a_binary_file_is_named_for_what_it_is(content: bytes, says: str) -> None:
@@ -169,7 +167,7 @@ def test_json_and_plain_text_are_shown_as_they_are() -> None:
         st.binary(max_size=400),
         st.text(max_size=200).map(str.encode) | st.just(b"\xff\xfe"),
         st.tuples(
-            st.sampled_from([b"%PDF-1.4\n", b"PK\x03\x04 xl/", b"<html>", b"\xff\xfe", b"<table><tr>", b"a,b\n", b"# x\n|a|\n|-|\n|"]),
+            st.sampled_from([b"%PDF-1.4\n", b"PK\x03\x04 xl/", b"<html>", b"{\\rtf1 ", b"<?xml version='1.0'?><rss><item>", b"From: a\nTo: b\nSubject: c\n", b"\x1f\x8b\x08\0", b"[{", b"II*\0", b"\xff\xfe", b"<table><tr>", b"a,b\n", b"# x\n|a|\n|-|\n|"]),
             st.binary(max_size=300),
         ).map(b"".join),
         st.lists(
@@ -181,7 +179,7 @@ def test_json_and_plain_text_are_shown_as_they_are() -> None:
             max_size=40,
         ).map(lambda parts: "".join(parts).encode()),
     ),
-    name=st.sampled_from(["", "a.html", "a.pdf", "a.xlsx", "a.csv", "a.md", "a.json", "a.txt"]),
+    name=st.sampled_from(["", "a.html", "a.pdf", "a.xlsx", "a.csv", "a.md", "a.json", "a.txt", "a.eml", "a.xml", "a.rtf", "a.doc"]),
     content_type=st.sampled_from(["", "text/html", "text/csv; charset=utf-7", "application/json", "text/plain; charset=idna"]),
 )  # fmt: skip
 def test_no_bytes_make_a_reader_fail_in_any_other_way(content: bytes, name: str, content_type: str) -> None:

@@ -17,20 +17,19 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
-from tools.documents import read_file
+from tools.documents import BINARY, SUFFIXES, read_file
 from tools.errors import DocumentError, FetchError, SearchError
 from tools.page import Document
 from tools.search.index import Index, document_of, place_in
 from tools.search.passages import passages_of
-from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
+from tools.search.results import SearchResult
 from tools.search.snippet import mentions, snippet_of
 from tools.search.words import Term, terms_of
 
 SCHEME = "library://"
-SUFFIXES = frozenset(
-    ".md .markdown .html .htm .xhtml .txt .pdf .csv .tsv .xlsx .xlsm .json .rst .log .xml .yaml .yml".split()
-)
 
+# A picture has no words to search.
+_SEARCHED = SUFFIXES - frozenset(BINARY["image"].suffixes.split())
 _CANDIDATES = 80
 _WEAKEST = 0.3
 _LARGEST_FILE = 50_000_000
@@ -44,7 +43,6 @@ class Library:
     name = "library"
     local = True
     home = ""
-    filters: frozenset[Filter] = frozenset()
 
     def __init__(self, folder: Path, index_path: Path | None, *, scan_seconds: float = 2.0) -> None:
         """`index_path`: the index's file, made when missing; None keeps it in memory.
@@ -75,7 +73,7 @@ class Library:
             self._scanned = time.monotonic()
             return changes
 
-    def search(self, query: str, limit: int = 5, filters: Filters = NO_FILTERS) -> list[SearchResult]:
+    def search(self, query: str, limit: int = 5) -> list[SearchResult]:
         """The best passage of each of the best documents. Any text is a valid query. Raises SearchError."""
         terms = terms_of(query)
         if not terms:
@@ -131,7 +129,7 @@ class Library:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(Path(entry.path))
-                elif Path(entry.name).suffix.lower() in SUFFIXES and entry.is_file(follow_symlinks=False):
+                elif Path(entry.name).suffix.lower() in _SEARCHED and entry.is_file(follow_symlinks=False):
                     path = Path(entry.path).relative_to(self.folder).as_posix()
                     about = entry.stat(follow_symlinks=False)
                     yield path, about.st_size, about.st_mtime_ns

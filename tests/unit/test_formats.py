@@ -1,0 +1,265 @@
+"""The other kinds of files: old Office, OpenDocument, books, messages, data, archives and pictures."""
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sqlite3
+import tarfile
+import zipfile
+from contextlib import closing
+from email.message import EmailMessage
+from pathlib import Path
+
+import pandas as pd
+import py7zr
+import pytest
+from fastparquet import write
+from PIL import Image
+
+from tests.compound_files import doc, msg, ppt, xls
+from tests.office_files import zipped
+from tools.documents import read_bytes, read_file
+from tools.errors import DocumentError
+
+ODF = 'xmlns:office="o" xmlns:text="t" xmlns:table="tb" xmlns:dc="d" xmlns:xlink="x"'
+
+
+def shown(content: bytes, name: str = "", **hints: str) -> str:
+    return read_bytes(content, name=name, **hints).markdown  # type: ignore[arg-type]
+
+
+def odf(kind: str, body: str) -> bytes:
+    return zipped(
+        {
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "content.xml": f"<office:document-content {ODF}><office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
+        },
+        zipfile.ZIP_STORED,
+    )
+
+
+def test_an_old_word_file_gives_its_text_tables_and_notes() -> None:
+    text = "Title\rsee \x13 HYPERLINK x \x14here\x15\rName\x07Age\x07\x07Ada\x0736\x07\x07after\r"
+    assert shown(doc(text, "a note\r"), "a.doc") == (
+        "Title\n\nsee here\n\n| Name | Age |\n| --- | --- |\n| Ada | 36 |\n\nafter\n\n## Footnotes\n\na note"
+    )
+    with pytest.raises(DocumentError, match="password"):
+        read_bytes(doc("x", locked=True))
+
+
+def test_an_old_presentation_gives_slides_boxes_and_notes() -> None:
+    assert (
+        shown(ppt("Moons", "Io\rEuropa", "say it"), "a.ppt")
+        == "## Slide 1\n\nMoons\n\nIo\nEuropa\n\nNotes: say it"
+    )
+
+
+def test_an_old_workbook_is_read_in_a_process_of_its_own() -> None:
+    document = read_bytes(xls([("City", "People"), ("Oslo", 700000.0)], hidden=True), name="a.xls")
+    assert document.markdown == "## Old (hidden)\n\n| City | People |\n| --- | --- |\n| Oslo | 700000 |"
+    assert document.tables[0]["People"].sum() == 700000
+
+
+def test_an_outlook_message_gives_its_text_and_its_attachments(tmp_path: Path) -> None:
+    (tmp_path / "a.msg").write_bytes(msg("Hello", "Dear all", ("data.csv", b"a,b\n1,2\n".ljust(4096, b"\n"))))
+    document = read_file(tmp_path / "a.msg")
+    assert document.title == "Hello"
+    assert "**From:** Ada" in document.markdown
+    assert "Dear all" in document.markdown
+    assert "| 1 | 2 |" in read_file(tmp_path / "a.msg" / "data.csv").markdown
+
+
+def test_an_open_document_text_has_headings_lists_tables_notes_and_comments() -> None:
+    body = (
+        "<text:h text:outline-level='2'>Aims</text:h><text:list><text:list-item><text:p>one</text:p><text:list><text:list-item><text:p>deep</text:p>"
+        "</text:list-item></text:list></text:list-item></text:list><text:p>Mars<text:note><text:note-citation>1</text:note-citation><text:note-body>"
+        "<text:p>the planet</text:p></text:note-body></text:note> <text:a xlink:href='https://example.org/'>link</text:a>"
+        "<office:annotation><dc:creator>Ada</dc:creator><dc:date>2024-05-06T</dc:date><text:p>really?</text:p></office:annotation></text:p>"
+        "<table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell><table:table-cell><text:p>b</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    assert shown(odf("text", body)) == (
+        "## Aims\n\n- one\n  - deep\n\nMars[^1] [link](https://example.org/)\n\n| a | b |\n| --- | --- |\n\n"
+        "## Footnotes\n\n[^1]: the planet\n\n## Comments\n\n- Ada, 2024-05-06: really?"
+    )
+
+
+def test_an_open_document_sheet_that_repeats_a_row_a_million_times_is_read_at_once() -> None:
+    cell = (
+        "<table:table-cell office:value-type='float' office:value='{}'><text:p>x</text:p></table:table-cell>"
+    )
+    body = (
+        f"<table:table table:name='Data'><table:table-row>{cell.format(2)}{cell.format(3)}</table:table-row>"
+        "<table:table-row table:number-rows-repeated='1048000'><table:table-cell table:number-columns-repeated='16000'/></table:table-row></table:table>"
+    )
+    assert shown(odf("spreadsheet", body), "a.ods") == "## Data\n\n| 2 | 3 |\n| --- | --- |"
+
+
+def test_rich_text_and_books_are_read() -> None:
+    assert shown(rb"{\rtf1\ansi\ansicpg1252 Caf\'e9\par second}", "a.rtf") == "Café\n\nsecond"
+    book = zipped(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": "<container><rootfiles><rootfile full-path='O/book.opf'/></rootfiles></container>",
+            "O/book.opf": "<package><metadata><title>Moons</title><creator>Ada</creator></metadata><manifest><item id='b' href='two%20b.xhtml' media-type='application/xhtml+xml'/>"
+            "<item id='a' href='one.xhtml' media-type='application/xhtml+xml'/></manifest><spine><itemref idref='a'/><itemref idref='b'/></spine></package>",
+            "O/one.xhtml": "<html><body><h1>First</h1><p>Io</p></body></html>",
+            "O/two b.xhtml": "<html><body><p>Europa</p></body></html>",
+        }
+    )
+    document = read_bytes(book)
+    assert document.title == "Moons"
+    assert document.markdown == "# Moons\n\nby Ada\n\n# First\n\nIo\n\nEuropa"
+
+
+def test_a_message_gives_its_best_text_and_names_its_attachments(tmp_path: Path) -> None:
+    letter = EmailMessage()
+    letter["Subject"], letter["From"], letter["To"] = "Grüße", "Ada <ada@example.org>", "all@example.org"
+    letter.set_content("plain")
+    letter.add_alternative("<p>rich <b>text</b></p>", subtype="html")
+    letter.add_attachment(b"a,b\n1,2\n", maintype="text", subtype="csv", filename="data.csv")
+    (tmp_path / "a.eml").write_bytes(bytes(letter))
+    document = read_file(tmp_path / "a.eml")
+    assert document.title == "Grüße"
+    assert "rich **text**" in document.markdown
+    assert "plain" not in document.markdown
+    assert "- data.csv (8 bytes)" in document.markdown
+    assert "| 1 | 2 |" in read_file(tmp_path / "a.eml" / "data.csv").markdown
+    with pytest.raises(DocumentError, match=r"has no file 'x.csv' in it: it holds data.csv"):
+        read_file(tmp_path / "a.eml" / "x.csv")
+
+
+def test_notebooks_feeds_records_and_maps_read_as_what_they_are() -> None:
+    notebook = {
+        "nbformat": 4,
+        "metadata": {},
+        "cells": [
+            {"cell_type": "markdown", "source": ["# Study\n", "why"]},
+            {"cell_type": "code", "source": "1+1", "outputs": [{"data": {"text/plain": ["2"]}}]},
+        ],
+    }
+    assert (
+        shown(json.dumps(notebook).encode(), "a.ipynb")
+        == "# Study\nwhy\n\n```python\n1+1\n```\n\nOutput:\n\n```\n2\n```"
+    )
+    feed = b"<?xml version='1.0'?><rss><channel><title>News</title><item><title>One</title><link>https://e.org/1</link><pubDate>May</pubDate><description>&lt;p&gt;text&lt;/p&gt;</description></item></channel></rss>"
+    assert shown(feed, content_type="text/xml") == "# News\n\n## [One](https://e.org/1)\n\nMay\n\ntext"
+    lines = read_bytes(b'{"a": 1, "b": null}\n{"a": 2, "c": "x"}\n', name="a.jsonl")
+    assert lines.markdown == "| a | b | c |\n| --- | --- | --- |\n| 1 |  |  |\n| 2 |  | x |"
+    assert lines.tables[0]["a"].sum() == 3
+    places = {
+        "type": "FeatureCollection",
+        "features": [
+            {"properties": {"name": "Oslo"}, "geometry": {"type": "Point", "coordinates": [10.7, 59.9]}}
+        ],
+    }
+    assert "| Oslo | Point | 10.7, 59.9 |" in shown(json.dumps(places).encode(), "a.geojson")
+
+
+def test_a_database_shows_its_tables_and_runs_nothing_of_its_own() -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute('CREATE TABLE "odd ""name" (id INTEGER, note TEXT, raw BLOB)')
+        database.executemany(
+            'INSERT INTO "odd ""name" VALUES (?, ?, ?)', [(n, f"note {n}", b"12") for n in range(60)]
+        )
+        database.execute(
+            "CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c"
+        )
+        content = bytearray(database.serialize())
+    content[18:20] = b"\x02\x02"  # as a database in WAL mode
+    document = read_bytes(bytes(content), name="a.db")
+    assert '## odd "name (60 rows, the first 50)' in document.markdown
+    assert "| 0 | note 0 | (2 bytes) |" in document.markdown
+    assert "## endless (view)" in document.markdown
+    assert len(document.tables[0]) == 50
+
+
+def test_a_parquet_file_shows_its_columns_and_first_rows(tmp_path: Path) -> None:
+    write(
+        str(tmp_path / "a.parquet"), pd.DataFrame({"city": ["Oslo", "Bergen"], "people": [1.5, float("nan")]})
+    )
+    document = read_file(tmp_path / "a.parquet")
+    assert document.markdown.startswith("2 rows. Columns: city: ")
+    assert "| Oslo | 1.5 |\n| Bergen |  |" in document.markdown
+
+
+def archives(folder: Path) -> list[Path]:
+    made = [folder / "a.zip", folder / "a.tar.gz", folder / "a.7z"]
+    files = {
+        "read me.txt": b"hello",
+        "in/data.csv": b"x,y\n1,2\n",
+        "in/deep.zip": zipped({"core.txt": "the core"}),
+    }
+    made[0].write_bytes(zipped(dict(files)))
+    with tarfile.open(made[1], "w:gz") as tar:
+        for name, content in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content)
+            tar.addfile(about, io.BytesIO(content))
+        link = tarfile.TarInfo("in/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    with py7zr.SevenZipFile(made[2], "w") as seven:
+        for name, content in files.items():
+            seven.writestr(content, name)
+    return made
+
+
+def test_files_in_archives_are_listed_and_read_by_their_path(tmp_path: Path) -> None:
+    for place in archives(tmp_path):
+        listed = read_file(place).markdown
+        assert "| in/data.csv | 8 |" in listed
+        assert "## read me.txt\n\nhello" in listed
+        assert "passwd" not in listed
+        assert read_file(place / "in/data.csv").tables[0]["y"][0] == 2
+        assert read_file(place / "in/deep.zip/core.txt").markdown == "the core"
+    with pytest.raises(DocumentError, match="has no file"):
+        read_file(tmp_path / "a.zip" / "../../etc/passwd")
+
+
+def test_a_squeezed_file_is_the_file_in_it_and_a_bomb_stops_at_its_cap() -> None:
+    for squeeze in (gzip.compress, bz2.compress, lzma.compress):
+        assert "| 1 | 2 |" in shown(squeeze(b"a,b\n1,2\n"), "t.csv.gz")
+    assert shown(gzip.compress(b"one ") + gzip.compress(b"two"), "t.txt.gz") == "one two"
+    assert shown(gzip.compress(b"kept text " * 50)[:-9], "t.txt.gz").startswith("kept text")
+    layered = b"x"
+    for _ in range(6):
+        layered = gzip.compress(layered)
+    with pytest.raises(DocumentError, match="compressed more than"):
+        read_bytes(layered, name="t.gz")
+
+
+def test_archives_in_archives_end_somewhere() -> None:
+    inner = zipped({"x.txt": "x"})
+    for _ in range(8):
+        inner = zipped({"a.zip": inner})
+    assert shown(inner, "a.zip").count("a.zip") < 10
+    with pytest.raises(DocumentError, match="lies in more than"):
+        read_bytes(inner, name="a.zip", member="a.zip/" * 7 + "x.txt")
+
+
+def test_a_picture_tells_its_size_and_what_the_camera_wrote() -> None:
+    picture = Image.new("RGB", (40, 30))
+    exif = Image.Exif()
+    exif[0x010F] = "Acme"
+    exif[0x8825] = {1: "N", 2: (59.0, 30.0, 0.0), 3: "W", 4: (10.0, 0.0, 36.0)}
+    kept = io.BytesIO()
+    picture.save(kept, "JPEG", exif=exif)
+    document = read_bytes(kept.getvalue(), name="a.jpg")
+    assert document.markdown == "JPEG picture, 40 × 30 pixels\n- Make: Acme\n- Place: 59.500000, -10.010000"
+    assert "takes a look" in document.note
+
+
+@pytest.mark.parametrize(
+    "content",
+    [doc("some words\r"), ppt("a", "b", "c"), msg("s", "b"), odf("text", "<text:p>x</text:p>"), zipped({"a.txt": "x" * 500}), gzip.compress(b"x" * 500),
+     b"SQLite format 3\0" + b"\0" * 90, b"\x89PNG\r\n\x1a\n" + b"\0" * 30, b"{\\rtf1 x}", b"II*\0" + b"\xff" * 20],
+)  # fmt: skip
+def test_damage_of_any_kind_is_said_in_one_sentence(content: bytes) -> None:
+    for place in range(0, len(content), max(1, len(content) // 25)):
+        for broken in (content[:place], content[:place] + b"\xff\x00\x80" + content[place + 3 :]):
+            try:
+                read_bytes(broken, name="file")
+            except DocumentError as error:
+                assert "\n" not in str(error)

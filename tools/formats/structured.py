@@ -1,0 +1,208 @@
+"""Data that is written as text: JSON, JSON lines, GeoJSON, notebooks, YAML, XML, feeds."""
+
+import json
+import re
+from typing import Any
+
+from tools.formats.source import Source
+from tools.formats.xml import Element, attribute, child, every, local, parse
+from tools.page import Document, escaped
+from tools.tables import table_text
+from tools.webpage import html_document
+
+_MAX_SHOWN = 30_000_000
+_MAX_ROWS = 100_000
+_MAX_COLUMNS = 60
+_MAX_CELL = 300
+
+
+def json_document(source: Source) -> Document:
+    """JSON in any of its forms: notebooks and tables of records as such, everything else indented."""
+    text = source.text().lstrip("\ufeff").strip()
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        records = _lines(text)
+        return _records(source, records, "") if records else source.document(text)
+    if isinstance(value, dict) and isinstance(value.get("cells"), list) and "nbformat" in value:
+        return notebook_document(source, value)
+    if (
+        isinstance(value, dict)
+        and isinstance(value.get("features"), list)
+        and value.get("type") == "FeatureCollection"
+    ):
+        rows = [_feature(each) for each in value["features"] if isinstance(each, dict)]
+        return _records(source, rows, f"{len(rows):,} features")
+    if (
+        isinstance(value, list)
+        and len(value) > 1
+        and all(isinstance(each, dict) for each in value)
+        and _flat(value)
+    ):
+        return _records(source, value, "")
+    try:
+        shown = json.dumps(value, indent=1, ensure_ascii=False) if len(text) < _MAX_SHOWN else text
+    except (ValueError, RecursionError):
+        shown = text
+    return source.document(shown)
+
+
+def notebook_document(source: Source, value: dict[str, Any]) -> Document:
+    """A Jupyter notebook: its text, its code and what the code showed."""
+    metadata = value.get("metadata")
+    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
+    language = str(kernel.get("language") or "python") if isinstance(kernel, dict) else "python"
+    parts: list[str] = []
+    for cell in value["cells"]:
+        if not isinstance(cell, dict):
+            continue
+        text = _joined(cell.get("source")).strip()
+        if cell.get("cell_type") == "code":
+            parts.append(f"```{language}\n{text}\n```" if text else "")
+            outputs = cell.get("outputs")
+            parts += (
+                [_output(each) for each in outputs if isinstance(each, dict)]
+                if isinstance(outputs, list)
+                else []
+            )
+        else:
+            parts.append(re.sub(r"\(data:[^)\s]{100,}\)", "(embedded picture)", text))
+    heading = re.search(r"(?m)^#{1,2}\s+(.+?)\s*#*$", "\n".join(parts))
+    return source.document("\n\n".join(part for part in parts if part), title=heading[1] if heading else "")
+
+
+def _output(output: dict[str, Any]) -> str:
+    data = output.get("data")
+    if isinstance(data, dict):
+        if "text/html" in data and "<table" in _joined(data["text/html"]):
+            return html_document(_joined(data["text/html"]), main_only=False).markdown
+        text = _joined(data.get("text/markdown") or data.get("text/plain"))
+        if any(str(kind).startswith("image/") for kind in data):
+            text = f"[picture] {text}"
+    elif output.get("output_type") == "error":
+        text = f"{output.get('ename')}: {output.get('evalue')}"
+    else:
+        text = _joined(output.get("text"))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text).strip()
+    return f"Output:\n\n```\n{text}\n```" if text else ""
+
+
+def _joined(value: object) -> str:
+    return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
+
+
+def _lines(text: str) -> list[dict[str, Any]]:
+    """The records of JSON lines; nothing when a line is something else."""
+    records = []
+    for line in text.split("\n"):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                return []
+            if not isinstance(record, dict):
+                return []
+            records.append(record)
+    return records
+
+
+def _flat(records: list[dict[str, Any]]) -> bool:
+    """Whether records make a readable table: few columns, short values."""
+    columns = {str(key) for record in records[:200] for key in record}
+    return len(columns) <= _MAX_COLUMNS and all(
+        not isinstance(value, dict | list) and len(str(value)) <= _MAX_CELL
+        for record in records[:200]
+        for value in record.values()
+    )
+
+
+def _records(source: Source, records: list[dict[str, Any]], note: str) -> Document:
+    columns = list(dict.fromkeys(str(key) for record in records[:_MAX_ROWS] for key in record))
+    if not _flat(records):
+        shown = "\n\n".join(json.dumps(record, indent=1, ensure_ascii=False) for record in records)
+        return source.document(shown, note=note)
+    rows = tuple(tuple(_value(record.get(column)) for column in columns) for record in records[:_MAX_ROWS])
+    if len(records) > _MAX_ROWS:
+        note = f"only the first {_MAX_ROWS:,} of {len(records):,} records were read"
+    return source.document(table_text(columns, rows), note=note, sheets=((tuple(columns), *rows),))
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _feature(feature: dict[str, Any]) -> dict[str, Any]:
+    properties = feature.get("properties")
+    geometry = feature.get("geometry")
+    row = dict(properties) if isinstance(properties, dict) else {}
+    if isinstance(geometry, dict):
+        row["geometry"] = geometry.get("type")
+        places = geometry.get("coordinates")
+        if geometry.get("type") == "Point":
+            row["coordinates"] = ", ".join(map(str, places)) if isinstance(places, list) else ""
+    return row
+
+
+def xml_document(source: Source) -> Document:
+    """XML: feeds as their entries, articles and other prose as text, data as it stands."""
+    root = parse(source.content)
+    if root is None:
+        return source.document(source.text(markup=True))
+    if local(root) in ("rss", "feed", "RDF") and (entries := list(every(root, "item", "entry"))):
+        return feed_document(source, root, entries)
+    title = ""
+    for path in (
+        ("front", "article-meta", "title-group", "article-title"),
+        ("head", "title"),
+        ("title",),
+        ("metadata", "title"),
+    ):
+        found = child(root, *path)
+        if found is not None:
+            title = " ".join("".join(map(str, found.itertext())).split())
+            break
+    return source.document(source.text(markup=True), title=title[:300])
+
+
+def feed_document(source: Source, root: Element, entries: list[Element]) -> Document:
+    """RSS or Atom: a heading an entry, with its link, date and text."""
+    channel = child(root, "channel")
+    channel = channel if channel is not None else root
+    title = _plain(child(channel, "title"))
+    parts = [f"# {title}" if title else "", _prose(child(channel, "description"))]
+    for entry in entries:
+        link = next(
+            (
+                found
+                for each in entry
+                if local(each) == "link" and (found := attribute(each, "href") or (each.text or "").strip())
+            ),
+            "",
+        )
+        head = _plain(child(entry, "title")) or link or "Entry"
+        date = next(
+            (
+                text
+                for name in ("pubDate", "published", "updated", "date")
+                if (text := _plain(child(entry, name)))
+            ),
+            "",
+        )
+        who = next((text for name in ("creator", "author") if (text := _plain(child(entry, name)))), "")
+        bodies = [_prose(child(entry, name)) for name in ("encoded", "content", "description", "summary")]
+        parts.append(f"## [{head}]({escaped(link)})" if link else f"## {head}")
+        parts.append(", ".join(part for part in (date, who) if part))
+        parts.append(max(bodies, key=len))
+    return source.document("\n\n".join(part for part in parts if part), title=title)
+
+
+def _plain(element: Element | None) -> str:
+    return " ".join("".join(map(str, element.itertext())).split()) if element is not None else ""
+
+
+def _prose(element: Element | None) -> str:
+    """Text that is mostly HTML inside."""
+    text = "".join(map(str, element.itertext())).strip() if element is not None else ""
+    return html_document(text, main_only=False).markdown if "<" in text else text
