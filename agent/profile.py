@@ -25,7 +25,8 @@ class Profile(BaseModel):
     calls: functions shown in the prompt as [call, note]; a tool that none of them
     names is shown with its own signature and description. quotes: whether
     the model is asked for verbatim quotes, and gets one chance to correct one.
-    opening: code of the first step, for which the model then writes only the
+    every_tool: whether the tools are offered that a small model does better
+    without. opening: code of the first step, for which the model then writes only the
     thought; empty lets it write that code too.
     """
 
@@ -36,6 +37,7 @@ class Profile(BaseModel):
     observation_chars: int
     reply_tokens: int
     quotes: bool
+    every_tool: bool
     system: str
     calls: dict[str, tuple[str, str]]
     example: list[dict[Literal["user", "assistant"], str]]

@@ -24,12 +24,10 @@ from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
-from tools.fetch import Fetcher
+from agent.web import build_search, manners_of
+from tools.manners import Manners
 from tools.search.chain import SearchChain
 from tools.search.library import Library
-from tools.search.results import SearchProvider
-from tools.search.web import WebSearch
-from tools.search.wikipedia import WikipediaSearch
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +132,7 @@ class Services:
         search: SearchChain,
         pool: BoxPool,
         limits: Limits,
+        manners: Manners | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -142,6 +141,7 @@ class Services:
         self.search = search
         self.pool = pool
         self.limits = limits
+        self.manners = manners or Manners()
         self.tools: Container[str] | None = None
         """Names of the tools that a session gets; None for all. A comparison gives each side the same few."""
 
@@ -187,16 +187,15 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     """
     hide_process()
     command = _command(settings)
-    store = _store(settings.data_dir)
+    store = _store(settings.data_dir, settings.page_cache_hours * 3600)
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox),
         fail_closed=bool(settings.space_id),
         command=command,
     )
     library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
-    fetcher = Fetcher(allow_local=settings.allow_local_web)
-    providers: list[SearchProvider] = [library, WebSearch(), WikipediaSearch(fetcher)]
-    search = SearchChain(providers, mode=settings.search, reachable=fetcher.reachable)
+    manners = manners_of(settings)
+    search = build_search(settings, library, manners)
     search.probe()
     limits = Limits(step_seconds=settings.step_seconds, memory_bytes=settings.box_memory_mb << 20)
     endpoint = _endpoint(settings, progress)
@@ -205,7 +204,7 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     except ModelError as error:
         log.warning("the model endpoint cannot be used yet: %s", error)
     pool = BoxPool(level, command=command)
-    return Services(settings, endpoint, store, library, search, pool, limits)
+    return Services(settings, endpoint, store, library, search, pool, limits, manners)
 
 
 def _command(settings: Settings) -> Command | None:
@@ -219,9 +218,9 @@ def _command(settings: Settings) -> Command | None:
     return through_e2b(settings.e2b_api_key.get_secret_value(), settings.e2b_template)
 
 
-def _store(folder: Path) -> Store:
+def _store(folder: Path, page_age: float) -> Store:
     try:
-        store = Store(folder / "research.sqlite")
+        store = Store(folder / "research.sqlite", page_age)
         store.end_orphans("The app was ended while this run was going on; ask again.")
     except (OSError, sqlite3.Error) as error:
         raise SettingsError(

@@ -43,7 +43,9 @@ class Session:
         self._on_close = on_close
         self._files_dir = _folder(settings) / self.id
         self._files_dir.mkdir(parents=True)
-        self._fetcher = Fetcher(allow_local=settings.allow_local_web, cache=services.store.page_cache())
+        self._fetcher = Fetcher(
+            allow_local=settings.allow_local_web, cache=services.store.page_cache(), manners=services.manners
+        )
         self._executor = SandboxExecutor(
             services.limits, pool=services.pool, files_dir=self._files_dir, fatal=(ToolFatal,)
         )
@@ -159,7 +161,7 @@ class Session:
             tried = [attempt.url for attempt in store.attempts(run_id)]
             return [result.url for result in store.listed(run_id)] + tried + at_hand()
 
-        tools = toolbox(services.search, browser, profile.results)
+        tools = toolbox(services.search, browser, profile.results, every=profile.every_tool)
         if services.tools is not None:
             tools = [tool for tool in tools if tool.name in services.tools]
         final = FinalAnswer(browser.open, at_hand, shown, question, insist=profile.quotes)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AfterValidator, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.errors import SettingsError
 
@@ -48,8 +48,24 @@ def _command_line(value: str) -> str:
     return value
 
 
+def _ports(value: Any) -> Any:
+    """ "8443, 8000" as numbers."""
+    return [part for part in value.replace(",", " ").split() if part] if isinstance(value, str) else value
+
+
+def _proxy_url(value: SecretStr | None) -> SecretStr | None:
+    if value is not None:
+        parts = urlsplit(value.get_secret_value())
+        if parts.scheme != "http" or not parts.hostname or not parts.port or parts.path.strip("/"):
+            raise ValueError("no http://host:port of a proxy")
+    return value
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 CommandLine = Annotated[str, AfterValidator(_command_line)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Ports = Annotated[tuple[Port, ...], NoDecode, BeforeValidator(_ports)]
+ProxyUrl = Annotated[SecretStr | None, AfterValidator(_proxy_url)]
 ExistingFile = Annotated[Path | None, AfterValidator(_existing_file)]
 ExistingFolder = Annotated[Path, AfterValidator(_existing_folder)]
 
@@ -115,8 +131,41 @@ class Settings(BaseSettings):
     search: Literal["auto", "web", "library"] = _var(
         "auto", "Where to search; auto takes the web if it answers, and the library", "auto, web or library"
     )
+    serper_api_key: SecretStr | None = _var(None, "Key of serper.dev, a search engine", "a text")
+    brave_api_key: SecretStr | None = _var(None, "Key of Brave's Search API", "a text")
+    tavily_api_key: SecretStr | None = _var(None, "Key of Tavily, a search engine", "a text")
+    serpapi_api_key: SecretStr | None = _var(None, "Key of SerpAPI, a search engine", "a text")
+    searxng_url: HttpUrl = _var(
+        "", "A SearXNG of your own that gives JSON; a private address too", "an http(s) address"
+    )
     library_dir: ExistingFolder = _var(
         PROJECT / "library", "Folder of your own documents", "a path to a folder"
+    )
+    web_ports: Ports = _var((), "Ports of web pages that are opened besides 80, 443 and 8080", "port numbers")
+    web_proxy: ProxyUrl = _var(
+        None,
+        "Proxy for every page; it must let CONNECT to port 80 through too",
+        "http://user:password@host:port",
+    )
+    robots: Literal["off", "warn", "obey"] = _var(
+        "warn", "What is done where a site's robots.txt asks programs not to read", "off, warn or obey"
+    )
+    host_seconds: float = _var(
+        0.2,
+        "Seconds between two requests to one host, those of all visitors together",
+        "0 to 60",
+        ge=0,
+        le=60,
+    )
+    archive_retry: bool = _var(
+        False, "Read the Internet Archive's copy of a page that answers 403 or 429", "0 or 1"
+    )
+    page_cache_hours: float = _var(
+        24,
+        "Hours for which a page that was read is not fetched again; 0 for none",
+        "0 to 8760",
+        ge=0,
+        le=8760,
     )
     allow_local_web: bool = _var(False, "Let the browser open private addresses; for tests only", "0 or 1")
     data_dir: Path = _var(user_data_path("open-deep-research"), "Where runs and pages are kept", "a path")
@@ -164,7 +213,9 @@ def variables() -> list[tuple[str, str, str, str]]:
             default = (
                 default.relative_to(PROJECT) if default.is_relative_to(PROJECT) else "the user's own folder"
             )
-        shown = "" if default in (None, "") else str(int(default) if isinstance(default, bool) else default)
+        shown = (
+            "" if default in (None, "", ()) else str(int(default) if isinstance(default, bool) else default)
+        )
         rows.append(
             (
                 name.upper(),

@@ -30,7 +30,8 @@ CREATE TABLE IF NOT EXISTS events (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS attempts (
     run_id TEXT NOT NULL, time REAL NOT NULL, url TEXT NOT NULL, final_url TEXT NOT NULL, status INTEGER,
-    media_type TEXT NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, cached INTEGER NOT NULL, error TEXT NOT NULL
+    media_type TEXT NOT NULL, bytes INTEGER NOT NULL, seconds REAL NOT NULL, cached INTEGER NOT NULL, error TEXT NOT NULL,
+    hops TEXT NOT NULL DEFAULT '', replaced_by TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE IF NOT EXISTS snapshots (
     run_id TEXT NOT NULL, url TEXT NOT NULL, title TEXT NOT NULL, text_sha256 TEXT NOT NULL, time REAL NOT NULL,
@@ -81,10 +82,11 @@ class Listed:
 class Store:
     """All that outlives a run. Safe to use from several threads."""
 
-    def __init__(self, path: Path, page_age: float = 24 * 3600) -> None:
-        """`page_age`: seconds for which a cached page is served again."""
+    def __init__(self, path: Path, page_age: float = 24 * 3600, page_bytes: int = 500_000_000) -> None:
+        """`page_age`: seconds for which a cached page is served again, 0 for none; `page_bytes`: of all of them."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.page_age = page_age
+        self.page_bytes = page_bytes
         self._lock = threading.RLock()
         self._seqs: dict[str, int] = {}
         self._unwritten: dict[str, list[tuple[int, Event]]] = {}
@@ -92,6 +94,9 @@ class Store:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.executescript(_SCHEMA)
+        known = {row[1] for row in self._db.execute("PRAGMA table_info(attempts)")}
+        for name in {"hops", "replaced_by"} - known:  # a file of an older version
+            self._db.execute(f"ALTER TABLE attempts ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
 
     @contextmanager
     def _cursor(self) -> Iterator[sqlite3.Cursor]:
@@ -186,11 +191,16 @@ class Store:
         """Every address that the run tried, in order."""
         with self._cursor() as db:
             rows = db.execute(
-                "SELECT url, final_url, status, media_type, bytes, seconds, cached, error FROM attempts"
+                "SELECT url, final_url, status, media_type, bytes, seconds, cached, error, hops, replaced_by FROM attempts"
                 " WHERE run_id = ? ORDER BY time",
                 (run_id,),
             ).fetchall()
-        return [Attempt(u, f, s, m, b, t, bool(c), e) for u, f, s, m, b, t, c, e in rows]
+        return [
+            Attempt(
+                url, final, status, kind, size, seconds, bool(cached), error, tuple(hops.split()), instead
+            )
+            for url, final, status, kind, size, seconds, cached, error, hops, instead in rows
+        ]
 
     def snapshots(self, run_id: str) -> list[Snapshot]:
         """Every document that the run read, oldest first."""
@@ -243,8 +253,15 @@ class RunLedger:
     def attempt(self, attempt: Attempt) -> None:
         with self._store._cursor() as db:
             db.execute(
-                "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (self._run_id, time.time(), *astuple(attempt)),
+                "INSERT INTO attempts (run_id, time, url, final_url, status, media_type, bytes, seconds, cached, error,"
+                " hops, replaced_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._run_id,
+                    time.time(),
+                    *astuple(attempt)[:8],
+                    " ".join(attempt.hops),
+                    attempt.replaced_by,
+                ),
             )
 
     def snapshot(self, url: str, title: str, text: str) -> None:
@@ -281,9 +298,17 @@ class SharedPageCache:
         return CachedPage(*row) if row else None
 
     def put(self, url: str, page: CachedPage) -> None:
+        if self._store.page_age <= 0:
+            return
         with self._store._cursor() as db:
             db.execute("DELETE FROM page_cache WHERE time < ?", (time.time() - self._store.page_age,))
             db.execute(
                 "INSERT OR REPLACE INTO page_cache VALUES (?, ?, ?, ?, ?, ?)",
                 (url, page.url, page.content_type, page.filename, page.content, time.time()),
+            )
+            db.execute(
+                "DELETE FROM page_cache WHERE url IN (SELECT url FROM"
+                " (SELECT url, sum(length(content)) OVER (ORDER BY time DESC, url) AS total FROM page_cache)"
+                " WHERE total > ?)",
+                (self._store.page_bytes,),
             )

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from evals.questions import load_rows
 from tools.search.library import SCHEME, Library
-from tools.search.results import SearchResult
+from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
 
 _PAGE = '<!doctype html>\n<html><head><meta charset="utf-8"><title>{0}</title></head>\n<body><h1>{0}</h1>\n{1}</body></html>\n'
 _NO_NAME = re.compile(r"[^\w.()-]+")
@@ -32,6 +32,7 @@ class ClosedWeb:
     name = "closed web"
     local = True
     home = ""
+    filters: frozenset[Filter] = frozenset()
 
     def __init__(self, pages: Path) -> None:
         """`pages`: a JSONL file, `title` and `text` a line. Raises BadQuestions."""
@@ -46,7 +47,7 @@ class ClosedWeb:
         serve = partial(self._server.serve_forever, poll_interval=0.05)
         threading.Thread(target=serve, name="closed-web", daemon=True).start()
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """The best passage of each of the best pages."""
         found = self._index.search(query, limit)
         return [

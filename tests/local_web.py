@@ -35,6 +35,7 @@ class Request:
     path: str
     headers: dict[str, str]
     connection: socket.socket
+    body: bytes = b""
 
 
 Route = str | bytes | Answer | Callable[[Request], "str | bytes | Answer | None"]
@@ -95,10 +96,14 @@ class LocalWeb:
             if not more:
                 return None
             head += more
-        first, *lines = head.split(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
+        head, _, body = head.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
         method, path, _ = first.split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        return Request(method, path, headers, connection)
+        length = int(headers.get("content-length", "0"))
+        while len(body) < length and (more := connection.recv(65536)):
+            body += more
+        return Request(method, path, headers, connection, body)
 
     def _answer(self, request: Request) -> None:
         if callable(self.routes):

@@ -33,12 +33,13 @@ class Address:
     fragment: str
 
 
-def parse_address(text: str, *, allow_local: bool = False) -> Address:
-    """The address that `text` names; a missing scheme means https.
+def parse_address(text: str, *, allow_local: bool = False, ports: frozenset[int] = frozenset()) -> Address:
+    """The address that `text` names; a missing scheme means https. `ports`: open besides PORTS.
 
     Raises Refused for another scheme, a port that is not open to pages, a file
     name or path, or something that is no address at all.
     """
+    text = text.encode("utf-8", "replace").decode()  # half a character is no part of any address
     typed = re.sub(r"[\t\r\n]", "", text).strip().strip("<>\"'`").strip()
     named = shown(typed)
     if not typed:
@@ -73,8 +74,8 @@ def parse_address(text: str, *, allow_local: bool = False) -> Address:
         host = _host(parts.hostname or "")
     except (ValueError, UnicodeError) as error:
         raise Refused(f"{named} is not a valid address ({error}): check how it is written.", typed) from None
-    if not allow_local and port not in PORTS:
-        allowed = ", ".join(str(p) for p in sorted(PORTS))
+    if not allow_local and port not in PORTS | ports:
+        allowed = ", ".join(str(p) for p in sorted(PORTS | ports))
         raise Refused(f"{named} is not opened: port {port} is not one for web pages ({allowed}).", typed)
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     query = quote(parts.query, safe="/?%:@!$&'()*+,;=~-._[]|")

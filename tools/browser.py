@@ -1,40 +1,49 @@
 """A text browser: addresses, library documents and attached files as pages of text."""
 
-import re
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from tools.documents import read_bytes, read_file
-from tools.errors import BadArguments, DocumentError, FetchError
+from tools.anchors import place_of
+from tools.archive import day
+from tools.download import save
+from tools.errors import BadArguments, DocumentError
 from tools.fetch import Fetcher
 from tools.find import FoldedText
 from tools.ledger import Ledger
 from tools.page import Document, Link, Page, links_of, plain_text, without_targets
+from tools.reader import Reader, Shelf
 from tools.search.snippet import best_passages
 from tools.tables import frame_of, table_spans
 from tools.viewport import page_spans, window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _KEPT_DOCUMENTS = 30
 _FOUND_CHARS = 1500
 
 
-class Shelf(Protocol):
-    """Where library:// documents come from."""
-
-    def read(self, url: str) -> Document: ...
-
-
 @dataclass
 class _Open:
-    """A document as this browser shows it; `text` is what is paged and searched."""
+    """A document as this browser shows it; `text` is what is paged and searched, `places` those of fragments."""
 
     document: Document
     text: str
     spans: list[tuple[int, int]]
-    folded: FoldedText | None = None
+    fragment: str
+    places: dict[str, int | None]
+
+    @cached_property
+    def folded(self) -> FoldedText:
+        return FoldedText(self.text)
+
+    def page_at(self, place: int) -> int:
+        """The number of the page that has this place."""
+        return next((i for i, (_, last) in enumerate(self.spans, 1) if place < last), len(self.spans))
 
 
 class TextBrowser:
@@ -60,10 +69,8 @@ class TextBrowser:
         """
         if viewport_chars < 100:
             raise ValueError("viewport_chars must be at least 100")
-        self.fetcher = fetcher
-        self.library = library
         self.ledger = ledger
-        self.files_dir = files_dir
+        self._reader = Reader(fetcher, library, files_dir)
         self._limit = viewport_chars
         self._show_targets = show_targets
         self._lock = threading.Lock()
@@ -82,12 +89,42 @@ class TextBrowser:
         return self._opened(url).document
 
     def visit(self, url: str, page: int = 1) -> Page:
-        """Page `page` of the document at `url`; page_up, page_down and find go on from there."""
+        """Page `page` of the document at `url`; page_up, page_down and find go on from there.
+
+        An address with a fragment (#history, #:~:text=…) opens at its place.
+        """
         opened = self._opened(url)
-        shown = self._view(opened, page)
+        asked, _, fragment = url.partition("#")
+        if not fragment and asked != opened.document.url:
+            fragment = opened.fragment
+        place = self._place(opened, url, fragment) if fragment and page == 1 else None
+        shown = self._view_from(opened, place, fragment) if place else self._view(opened, page)
         with self._lock:
             self._url, self._page, self._found, self._wanted = url, shown.page, [], ""
         return shown
+
+    def visit_archived(self, url: str, date: str = "") -> Page:
+        """The first page of the Internet Archive's copy of `url` that is closest to `date` (YYYY-MM-DD)."""
+        copy = self._reader.fetcher.find_copy(url.strip(), day(date) if date.strip() else "")
+        page = self.visit(copy.url)
+        return replace(page, note="; ".join(part for part in (str(copy), page.note) if part))
+
+    def download(self, url: str) -> str:
+        """Saves the file at `url` beside the attached ones; the name it got there."""
+        folder = self._reader.files_dir
+        if folder is None:
+            raise DocumentError(f"{url} was not saved: there is no folder for files here.")
+        return save(self._reader.fetcher.get(url), folder)
+
+    def links(self, words: str = "") -> list[Link]:
+        """All links of the document visited last, or those with `words` in their text or address."""
+        wanted = words.casefold().split()
+        found = self._current().document.links
+        return [k for k in found if all(word in f"{k.text} {k.url}".casefold() for word in wanted)]
+
+    def tables(self) -> "list[pd.DataFrame]":
+        """All tables of the document visited last."""
+        return list(self._current().document.tables)
 
     def page_down(self) -> Page:
         """The next page of the document visited last."""
@@ -102,8 +139,6 @@ class TextBrowser:
         opened = self._current()
         if not wanted.strip(" *"):
             raise BadArguments("There is nothing to find: pass the words to look for.")
-        if opened.folded is None:
-            opened.folded = FoldedText(opened.text)
         found = opened.folded.find_all(wanted)
         if not found:
             raise BadArguments(
@@ -127,44 +162,20 @@ class TextBrowser:
 
     def attachments(self) -> list[str]:
         """Names of the attached files."""
-        if self.files_dir is None or not self.files_dir.is_dir():
-            return []
-        return sorted(
-            path.name for path in self.files_dir.iterdir() if path.is_file() and not path.is_symlink()
-        )
+        return self._reader.attachments()
 
     def visit_file(self, name: str, question: str = "") -> Page:
         """The first page of an attached file, named with or without a folder.
 
         With a `question`, of a file longer than a page: the passages that say most about it.
         """
-        path = self._attachment(name)
-        if path is None:
-            names = self.attachments()
-            there = f"attached are {', '.join(names)}" if names else "no file is attached to this question"
-            raise DocumentError(f"There is no file {Path(name).name!r}: {there}.")
-        inside = self._path_inside(name, path)
-        first = self.visit(f"{path.name}/{inside}".rstrip("/"))
+        path = self._reader.attached(name)
+        first = self.visit(path)
         if not question.strip() or first.pages == 1:
             return first
-        text = best_passages(self._opened(first.url).text, question, self._limit)
-        note = f"passages about the question, from all {first.pages} pages; visit_page({first.url!r}, 1) has the whole"
+        text = best_passages(self._opened(path).text, question, self._limit)
+        note = f"passages about the question, from all {first.pages} pages; visit_page({path!r}, 1) has the whole"
         return replace(first, text=text, note=note) if text else first
-
-    def _attachment(self, name: str) -> Path | None:
-        """The attached file that a name means: its last part, or the first one that is a file with others in it."""
-        parts = _parts(name)
-        attached = {known.casefold(): known for known in self.attachments()}
-        for wanted in (parts[-1:] + parts)[: len(parts) + 1]:
-            if known := attached.get(wanted.casefold()):
-                return (self.files_dir or Path()) / known
-        return None
-
-    def _path_inside(self, name: str, attached: Path) -> str:
-        """What follows the attached file's own name: the path of a file in it."""
-        parts = _parts(name)
-        names = [part.casefold() for part in parts]
-        return "/".join(parts[names.index(attached.name.casefold()) + 1 :])
 
     def _opened(self, url: str) -> _Open:
         key = url.split("#")[0] if "://" in url else url
@@ -173,11 +184,14 @@ class TextBrowser:
             if kept:
                 self._kept.move_to_end(key)
                 return kept
-        document = self._read(url)
-        if self.ledger is not None:
+        reading = self._reader.read(url)
+        document = reading.document
+        if self.ledger is not None and not reading.doubtful:
             self.ledger.snapshot(document.url, document.title, plain_text(document.markdown))
         text = document.markdown if self._show_targets else without_targets(document.markdown)
-        opened = _Open(document, text, page_spans(text, self._limit))
+        opened = _Open(document, text, page_spans(text, self._limit), reading.fragment, {})
+        if fragment := url.partition("#")[2] or reading.fragment:
+            opened.places[fragment] = place_of(fragment, text, opened.folded, reading.source)
         with self._lock:
             for name in (key, document.url):
                 self._kept[name] = opened
@@ -185,38 +199,20 @@ class TextBrowser:
                 self._kept.popitem(last=False)
         return opened
 
-    def _read(self, url: str) -> Document:
-        if url.lower().startswith("library:"):
-            if self.library is None:
-                raise FetchError(f"{url} cannot be read: no library is set up here.", url)
-            return self.library.read(url)
-        if "://" not in url and (path := self._attachment(url)):
-            inside = self._path_inside(url, path)
-            return read_file(path / inside, url=f"{path.name}/{inside}".rstrip("/"), main_only=False)
-        if self.library is not None and re.fullmatch(
-            r"[\w '-]+(\.(md|html?|pdf|csv|xlsx|txt))?", url.strip()
-        ):
-            try:
-                return self.library.read(f"library://{url.strip()}")
-            except FetchError:
-                pass  # no document of that name: the fetcher says what to do instead
-        fetched = self.fetcher.get(url)
-        if not fetched.content.strip():
-            raise FetchError(
-                f"{fetched.url} gave an empty answer (status {fetched.status}): use another source.",
-                fetched.url,
-                fetched.status,
-            )
-        document = read_bytes(
-            fetched.content, url=fetched.url, name=fetched.filename, content_type=fetched.content_type
-        )
-        if not document.markdown:
-            raise FetchError(
-                f"{fetched.url} has no text without running its scripts: use another source.",
-                fetched.url,
-                fetched.status,
-            )
-        return replace(document, note="; ".join(note for note in (fetched.note, document.note) if note))
+    def _place(self, opened: _Open, url: str, fragment: str) -> int | None:
+        """Where a fragment points to in a document; its source is read again if it was not asked for then."""
+        if fragment not in opened.places:
+            source = self._reader.read(url).source if "://" in url else ""
+            opened.places[fragment] = place_of(fragment, opened.text, opened.folded, source)
+        return opened.places[fragment]
+
+    def _view_from(self, opened: _Open, place: int, fragment: str) -> Page:
+        line = opened.text.rfind("\n", 0, place) + 1
+        place = line if place - line < 20 else place  # the mark of a heading or of a list belongs to it
+        length = page_spans(opened.text[place : place + self._limit + 1], self._limit)[0][1]
+        page, end = opened.page_at(place), place + length
+        note = f"opened at #{fragment[:60]}, within page {page}"
+        return self._page_of(opened, opened.text[place:end], page, (place, end), note)
 
     def _view(self, opened: _Open, page: int) -> Page:
         count = len(opened.spans)
@@ -257,16 +253,9 @@ class TextBrowser:
         with self._lock:
             start, end = self._found[self._found_at]
             number, count, wanted = self._found_at + 1, len(self._found), self._wanted
-            page = next(
-                i for i, (_, last) in enumerate(opened.spans, 1) if start < last or i == len(opened.spans)
-            )
-            self._page = page
+            self._page = page = opened.page_at(start)
         text = window(opened.text, start, end, min(self._limit, _FOUND_CHARS))
         return self._page_of(opened, text, page, (start, end), f"match {number} of {count} for {wanted!r}")
-
-
-def _parts(name: str) -> list[str]:
-    return [part for part in name.strip().strip("\"'").replace("\\", "/").split("/") if part] or [""]
 
 
 def _links_among(document: Document, text: str) -> list[Link]:

@@ -19,9 +19,11 @@ import httpcore
 
 from tools.address import Address
 from tools.errors import FetchError
+from tools.proxy import Proxy, refusal
 from tools.resolve import resolve
 
 _SLICE = 0.1
+_PROXY_HEAD = 16_384
 
 
 class BadCertificate(httpcore.ConnectError):
@@ -41,12 +43,14 @@ class Watch:
 
 
 class CheckedNetwork(httpcore.NetworkBackend):
-    """Opens connections of one fetch, to checked addresses only."""
+    """Opens connections of one fetch, to checked addresses only, through a proxy if there is one."""
 
-    def __init__(self, watch: Watch, *, allow_local: bool) -> None:
+    def __init__(self, watch: Watch, *, allow_local: bool, proxy: Proxy | None = None) -> None:
         self._watch = watch
         self._allow_local = allow_local
+        self._proxy = proxy
         self.address: Address | None = None
+        self._checked: tuple[Address, list[str]] | None = None
 
     def connect_tcp(
         self,
@@ -60,18 +64,49 @@ class CheckedNetwork(httpcore.NetworkBackend):
         if address is None or (address.host, address.port) != (host, port):
             raise FetchError("A connection to an unchecked address was prevented.", host)
         patience = min(timeout or 10.0, self._watch.left())
-        numbers = resolve(address, allow_local=self._allow_local, seconds=patience, cancel=self._watch.cancel)
+        numbers = self._numbers(address, patience)
         problem: OSError | None = None
         # A share of the time for each number, or a dead first one would leave none for the others.
         share = max(1.0, patience / min(len(numbers), 3))
         for number in numbers[:3]:
             try:
-                return _Stream(_connect(number, port, share, self._watch), self._watch)
+                return self._open(number, port, share)
             except OSError as error:
                 problem = error
         if isinstance(problem, TimeoutError):
             raise httpcore.ConnectTimeout(str(problem)) from problem
         raise httpcore.ConnectError(str(problem)) from problem
+
+    def _numbers(self, address: Address, seconds: float) -> list[str]:
+        """The checked numbers of an address; a second try asks nobody again."""
+        if self._checked is None or self._checked[0] != address:
+            numbers = resolve(
+                address, allow_local=self._allow_local, seconds=seconds, cancel=self._watch.cancel
+            )
+            self._checked = address, numbers
+        return self._checked[1]
+
+    def _open(self, number: str, port: int, seconds: float) -> "_Stream":
+        proxy = self._proxy
+        if proxy is None:
+            return _Stream(_connect(number, port, seconds, self._watch), self._watch)
+        # The operator named the proxy, so its own address is not checked.
+        where = _numbers_of(proxy)
+        stream = _Stream(_connect(where, proxy.port, seconds, self._watch), self._watch)
+        try:
+            stream.write(proxy.greeting(number, port), seconds)
+            head = b""
+            while b"\r\n\r\n" not in head and len(head) < _PROXY_HEAD:
+                more = stream.read(1024, seconds)
+                if not more:
+                    break
+                head += more
+            if problem := refusal(head):
+                raise httpcore.ConnectError(problem)
+        except BaseException:
+            stream.close()
+            raise
+        return stream
 
     def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
         raise FetchError("Only web addresses are opened.", "")
@@ -151,6 +186,13 @@ class _Stream(httpcore.NetworkStream):
             if any(select.select(*wanted, [], min(_SLICE, left))):
                 self._sock.settimeout(_SLICE)
                 return
+
+
+def _numbers_of(proxy: Proxy) -> str:
+    try:
+        return str(socket.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM)[0][4][0])
+    except OSError as error:
+        raise httpcore.ConnectError(f"the proxy {proxy.host} does not resolve") from error
 
 
 def _connect(number: str, port: int, seconds: float, watch: Watch) -> socket.socket:

@@ -4,7 +4,7 @@
     ├── ToolError            told to the model, which can do something else
     │   ├── FetchError       an address could not be read; carries `url` and `status`
     │   │   └── Refused      an address that this app does not open (private, other scheme, port)
-    │   ├── SearchError      no provider could search (which is not "nothing found")
+    │   ├── SearchError      a search failed (which is not "nothing found")
     │   ├── DocumentError    a file that no reader can read
     │   │   └── Damaged      it begins like its kind, and then is not: another reader may be luckier
     │   └── BadArguments     the call itself is wrong
@@ -37,7 +37,12 @@ class Refused(FetchError):
 
 
 class SearchError(ToolError):
-    """No provider could search."""
+    """A provider, or none of them, could search."""
+
+    def __init__(self, message: str, rest: float | None = None) -> None:
+        """`rest`: seconds for which it is of no use to ask that provider again; None when nobody knows."""
+        super().__init__(message)
+        self.rest = rest
 
 
 class DocumentError(ToolError):

@@ -2,10 +2,12 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
-# Soft hyphens and joiners are not seen; emphasis marks and what follows a link's words are not read.
+# Soft hyphens, joiners and the stretching of Arabic letters are not seen; emphasis marks and what follows a
+# link's words are not read.
 _UNSEEN = (
-    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+|\\*{1,3}"
+    "[\u00ad\u034f\u0640\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+|\\*{1,3}"
     "|(?<=\\])\\((?:[^\\s()]|\\([^\\s()]*\\)){1,2000}+\\)|[\\[\\]`]"
 )
 _PIECE = re.compile(rf"(?P<unseen>{_UNSEEN})|(?P<space>\s+)|(?P<plain>[!-)+-Z\\^_a-~]+)|(?P<other>.)")
@@ -43,15 +45,21 @@ class FoldedText:
 
     def find_all(self, wanted: str) -> list[tuple[int, int]]:
         """(start, end) of every match; * stands for up to 200 characters."""
-        parts = [FoldedText(part)._text.strip() for part in wanted.split("*")]
-        parts = [re.escape(part) for part in parts if part]
-        if not parts:
+        return self.find_sequence(wanted.split("*"))
+
+    def find_sequence(self, parts: Sequence[str]) -> list[tuple[int, int]]:
+        """(start, end) of every place where the parts stand one after another, at most 200 characters apart."""
+        folded = [FoldedText(part)._text.strip() for part in parts]
+        folded = [re.escape(part) for part in folded if part]
+        if not folded:
             return []
-        pattern = re.compile(".{0,200}?".join(parts))
+        pattern = re.compile(".{0,200}?".join(folded))
         return [
             (self._places[m.start()], self._places[m.end() - 1] + 1) for m in pattern.finditer(self._text)
         ]
 
 
 def _fold(letter: str) -> str:
-    return unicodedata.normalize("NFKC", letter).casefold().translate(_FOLDS)
+    """Letters and their marks apart, so that é is found whichever way it was written."""
+    folded = unicodedata.normalize("NFKD", letter.translate(_FOLDS)).casefold()
+    return unicodedata.normalize("NFKD", folded).translate(_FOLDS)

@@ -9,7 +9,12 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Attempt:
-    """One address that was tried. `bytes` are those that arrived; `error` is a sentence, empty when all went well."""
+    """One address that was tried.
+
+    `bytes` are those of the decoded body; `error` is a sentence, empty when all
+    went well; `hops` are the addresses asked one after another, redirects
+    included; `replaced_by` is what was read in its place.
+    """
 
     url: str
     final_url: str
@@ -19,6 +24,8 @@ class Attempt:
     seconds: float
     cached: bool = False
     error: str = ""
+    hops: tuple[str, ...] = ()
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True)

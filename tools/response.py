@@ -1,7 +1,9 @@
-"""What an HTTP response says besides its body, and bodies that are not the page that was asked for."""
+"""What an HTTP response says besides its body: where it leads, how it is called, what its status means."""
 
 import re
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -11,41 +13,15 @@ import httpcore
 from tools.address import shown
 from tools.connection import BadCertificate
 
-_HEAD = 65_536
 _REFRESH_HEAD = 16_384
-
-# (what it is called, a mark in the body that only its own pages carry)
-_MARKS = (
-    ("a bot check (Cloudflare)", re.compile(rb"<title>\s*(Just a moment\.\.\.|Attention Required! \| Cloudflare)|/cdn-cgi/challenge-platform/h/\w/orchestrate|cf-browser-verification")),
-    ("a bot check (PerimeterX)", re.compile(rb"px-captcha|_pxAppId[^;]{0,80};[\s\S]{0,2000}captcha")),
-    ("a bot check (DataDome)", re.compile(rb"geo\.captcha-delivery\.com|ct\.captcha-delivery\.com")),
-    ("a bot check (Imperva)", re.compile(rb"Incapsula incident ID|_Incapsula_Resource[^>]{0,200}(incident|SWUDNSAI)")),
-    ("a bot check (Akamai)", re.compile(rb"<title>\s*Access Denied\s*</title>[\s\S]{0,1500}(edgesuite\.net|Reference&#32;&#35;)|sec-if-cpt-container")),
-    ("a bot check (AWS)", re.compile(rb"awsWafCookieDomainList|gokuProps\s*=")),
-    ("a bot check (Anubis)", re.compile(rb"Making sure you(&#39;|'|\xe2\x80\x99)re not a bot!")),
-    ("a captcha", re.compile(rb"(?i)<title>[^<]{0,60}(captcha|are you a (human|robot)|robot check|security check|verify you are human)[^<]{0,60}</title>")),
-)  # fmt: skip
 
 _REFRESH_TAG = re.compile(rb"(?i)<meta\s[^>]{0,500}?http-equiv\s*=\s*[\"']?refresh[\"']?[^>]{0,2000}>")
 _CONTENT = re.compile(rb"(?is)content\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _REFRESH = re.compile(r"(?is)^\s*(\d+(?:\.\d*)?|\.\d+)\s*[;,\s]\s*(?:url\s*=\s*)?[\"']?(.+?)[\"']?\s*$")
 
 
-def wall_of(status: int, headers: Mapping[str, str], content: bytes) -> str:
-    """What keeps the page from being read, such as "a bot check (Cloudflare)"; empty when nothing does."""
-    if headers.get("cf-mitigated", "").lower() == "challenge":
-        return "a bot check (Cloudflare)"
-    if headers.get("x-amzn-waf-action", "").lower() in ("challenge", "captcha"):
-        return "a bot check (AWS)"
-    if status >= 400 or len(content) < _HEAD:
-        for name, mark in _MARKS:
-            if mark.search(content[:_HEAD]):
-                return name
-    return ""
-
-
-def refresh_target(headers: Mapping[str, str], media_type: str, content: bytes) -> str | None:
-    """Where a page sends its reader at once (Refresh header or meta refresh of at most 2 s); None when it stays."""
+def refresh_of(headers: Mapping[str, str], media_type: str, content: bytes) -> tuple[float, str] | None:
+    """(seconds, target) of a Refresh header or a meta refresh; None when the page stays."""
     rules = [headers.get("refresh", "")]
     if media_type in ("text/html", "application/xhtml+xml", ""):
         head = re.sub(
@@ -55,9 +31,20 @@ def refresh_target(headers: Mapping[str, str], media_type: str, content: bytes) 
             if rule := _CONTENT.search(tag):
                 rules.append((rule[1] or rule[2] or b"").decode("utf-8", "replace").replace("&amp;", "&"))
     for said in rules:
-        if (parts := _REFRESH.match(said)) and float(parts[1]) <= 2:
-            return parts[2]
+        if parts := _REFRESH.match(said):
+            return float(parts[1]), parts[2]
     return None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, from a number or a date; None when it does not say."""
+    said = headers.get("retry-after", "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
 
 
 def header_text(header: bytes) -> str:
@@ -88,7 +75,7 @@ def status_sentence(url: str, status: int, headers: Mapping[str, str]) -> str:
     except ValueError:
         phrase = str(status)
     if status in (404, 410):
-        advice = "the page is not there, so search for it or use another source"
+        advice = "the page is not there, so search for it, or for an archived copy of it"
     elif status in (401, 402, 407):
         advice = "it wants a login or payment, so use another source"
     elif status in (403, 451):

@@ -4,27 +4,28 @@ Their descriptions go into every prompt, so they are short. They forgive the
 ways in which models get a call slightly wrong, and a failure says what to do.
 """
 
-import re
 from typing import Any
 
 from smolagents import Tool
 
+from tools.arguments import address_of, number_of, words_of
 from tools.browser import TextBrowser
-from tools.errors import BadArguments
-from tools.page import Page
+from tools.page import Link, Page
+from tools.search.asked import filters_of
 from tools.search.chain import SearchChain
-from tools.search.results import SearchResults
-
-_ADDRESS = re.compile(r"\b(?:https?|library)://[^\s<>\"']+")
+from tools.search.results import NO_FILTERS, Filters, SearchResults
 
 
-def toolbox(search: SearchChain, browser: TextBrowser, results: int = 5) -> list[Tool]:
+def toolbox(
+    search: SearchChain, browser: TextBrowser, results: int = 5, *, every: bool = False
+) -> list[Tool]:
     """The tools that search with `search` and read with `browser`, which is the session's own.
 
-    `results`: how many results a search gives.
+    `results`: how many results a search gives. `every`: those too that a small
+    model does better without.
     """
-    return [
-        WebSearch(search, browser, results),
+    few = [
+        FilteredSearch(search, browser, results) if every else WebSearch(search, browser, results),
         VisitPage(browser),
         PageUp(browser),
         PageDown(browser),
@@ -32,6 +33,11 @@ def toolbox(search: SearchChain, browser: TextBrowser, results: int = 5) -> list
         FindNext(browser),
         InspectFile(browser),
     ]
+    return (
+        [*few, PageLinks(browser), PageTables(browser), FindArchived(browser), Download(browser)]
+        if every
+        else few
+    )
 
 
 class WebSearch(Tool):  # type: ignore[misc]
@@ -41,7 +47,7 @@ class WebSearch(Tool):  # type: ignore[misc]
     description = (
         "Searches the web and the library. Gives a list of results, each with .title, .url and .snippet."
     )
-    inputs = {"query": {"type": "any", "description": "a few words to search for"}}  # noqa: RUF012
+    inputs: dict[str, dict[str, Any]] = {"query": {"type": "any", "description": "a few words to search for"}}  # noqa: RUF012
     output_type = "array"
 
     def __init__(self, search: SearchChain, browser: TextBrowser, results: int) -> None:
@@ -51,9 +57,11 @@ class WebSearch(Tool):  # type: ignore[misc]
         self._results = results
 
     def forward(self, query: Any) -> SearchResults:
-        results = self._search.search(
-            _words(query, "query", "web_search('height of Mount Everest')"), self._results
-        )
+        return self._results_for(query, NO_FILTERS)
+
+    def _results_for(self, query: Any, filters: Filters) -> SearchResults:
+        words = words_of(query, "query", "web_search('height of Mount Everest')")
+        results = self._search.search(words, self._results, filters)
         if (ledger := self._browser.ledger) is not None:
             for result in results:
                 ledger.listed(result.url, result.title, result.snippet)
@@ -61,6 +69,27 @@ class WebSearch(Tool):  # type: ignore[misc]
 
     def summary(self, result: SearchResults) -> str:
         return f"{len(result)} result{'s' * (len(result) != 1)}" if result else "nothing found"
+
+
+class FilteredSearch(WebSearch):
+    """The same with filters."""
+
+    inputs: dict[str, dict[str, Any]] = {  # noqa: RUF012
+        **WebSearch.inputs,
+        "site": {"type": "any", "description": "only this site, such as 'nasa.gov'", "nullable": True},
+        "after": {
+            "type": "any",
+            "description": "published on this day or later, YYYY-MM-DD",
+            "nullable": True,
+        },
+        "before": {"type": "any", "description": "published on this day or earlier", "nullable": True},
+        "language": {"type": "any", "description": "two letters, such as 'de'", "nullable": True},
+    }
+
+    def forward(
+        self, query: Any, site: Any = None, after: Any = None, before: Any = None, language: Any = None
+    ) -> SearchResults:
+        return self._results_for(query, filters_of(site, after, before, language))
 
 
 class _PageTool(Tool):  # type: ignore[misc]
@@ -92,7 +121,7 @@ class VisitPage(_PageTool):
     }
 
     def forward(self, url: Any, page: Any = 1) -> Page:  # type: ignore[override]
-        return self._browser.visit(_address(url), _number(page))
+        return self._browser.visit(address_of(url), number_of(page))
 
 
 class PageUp(_PageTool):
@@ -117,7 +146,7 @@ class FindOnPage(_PageTool):
     inputs = {"search_string": {"type": "any", "description": "words to find; * stands for anything"}}  # noqa: RUF012
 
     def forward(self, search_string: Any) -> Page:  # type: ignore[override]
-        return self._browser.find(_words(search_string, "search_string", "find_on_page_ctrl_f('height')"))
+        return self._browser.find(words_of(search_string, "search_string", "find_on_page_ctrl_f('height')"))
 
     def summary(self, result: Page) -> str:
         return result.note.split(";")[0] or super().summary(result)
@@ -141,41 +170,57 @@ class InspectFile(_PageTool):
     }
 
     def forward(self, file_path: Any, question: Any = None) -> Page:  # type: ignore[override]
-        name = _words(file_path, "file_path", "inspect_file_as_text('data.csv')")
+        name = words_of(file_path, "file_path", "inspect_file_as_text('data.csv')")
         return self._browser.visit_file(name, "" if question is None else str(question))
 
 
-def _words(value: Any, name: str, example: str) -> str:
-    """The text that was meant by a string, a list of strings, or a number."""
-    if isinstance(value, list | tuple) and value:
-        value = " ".join(str(item) for item in value) if all(isinstance(v, str) for v in value) else value[0]
-    if isinstance(value, str | int | float) and str(value).strip():
-        return str(value).strip()
-    raise BadArguments(f"{name} must be a text that is not empty: call it as {example}.")
+class PageLinks(_PageTool):
+    name = "page_links"
+    description = "All links (.text, .url) of the document visited last, or those with the words."
+    inputs = {"words": {"type": "any", "description": "words in a link", "nullable": True}}  # noqa: RUF012
+    output_type = "array"
+
+    def forward(self, words: Any = None) -> list[Link]:  # type: ignore[override]
+        return self._browser.links(str(words or ""))
+
+    def summary(self, result: list[Link]) -> str:  # type: ignore[override]
+        return f"{len(result)} link{'s' * (len(result) != 1)}"
 
 
-def _address(value: Any) -> str:
-    """The address that was meant: text, a result, a link, a Markdown link, or a list that starts with one."""
-    for _ in range(3):
-        if isinstance(value, list | tuple) and value:
-            value = value[0]
-        elif isinstance(value, dict) and ("url" in value or "href" in value):
-            value = value.get("url") or value.get("href")
-        elif isinstance(getattr(value, "url", None), str):
-            value = value.url
-    if not isinstance(value, str) or not value.strip():
-        raise BadArguments(
-            "url must be an address or a search result: call it as visit_page(results[0].url)."
-        )
-    text = value.strip().strip("<>\"'`")
-    if text.endswith(")") and "](" in text:
-        return text[text.rindex("](") + 2 : -1]
-    named = _ADDRESS.search(text)
-    return named[0] if named and len(text.split()) > 1 else text
+class PageTables(_PageTool):
+    name = "page_tables"
+    description = "All tables (DataFrames) of the document visited last."
+    output_type = "array"
+
+    def forward(self) -> list[Any]:  # type: ignore[override]
+        return self._browser.tables()
+
+    def summary(self, result: list[Any]) -> str:  # type: ignore[override]
+        return f"{len(result)} table{'s' * (len(result) != 1)}"
 
 
-def _number(value: Any) -> int:
-    try:
-        return int(1 if value is None else value)
-    except (TypeError, ValueError):
-        raise BadArguments(f"page must be a number, not {value!r}: call it as visit_page(url, 2).") from None
+class FindArchived(_PageTool):
+    name = "find_archived_url"
+    description = "The Internet Archive's copy of a page closest to a date (YYYY-MM-DD)."
+    inputs = {  # noqa: RUF012
+        "url": {"type": "any", "description": "the page's own address"},
+        "date": {"type": "any", "description": "a day, a month or a year", "nullable": True},
+    }
+
+    def forward(self, url: Any, date: Any = None) -> Page:  # type: ignore[override]
+        return self._browser.visit_archived(address_of(url), str(date or ""))
+
+
+class Download(_PageTool):
+    name = "download"
+    description = (
+        "Saves a file of the web; gives its name, for inspect_file_as_text now and open() in the next step."
+    )
+    inputs = {"url": {"type": "any", "description": "the file's address"}}  # noqa: RUF012
+    output_type = "string"
+
+    def forward(self, url: Any) -> str:  # type: ignore[override]
+        return self._browser.download(address_of(url))
+
+    def summary(self, result: str) -> str:  # type: ignore[override]
+        return result

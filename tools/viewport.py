@@ -1,6 +1,7 @@
 """A text cut into pages that never exceed a number of characters."""
 
 import re
+import unicodedata
 
 # Best places to cut first. Each is looked for in the last part of a page only, or pages would be tiny.
 _CUTS = (
@@ -29,8 +30,10 @@ def page_spans(text: str, limit: int) -> list[tuple[int, int]]:
 
 
 def window(text: str, start: int, end: int, limit: int) -> str:
-    """About `limit` characters around text[start:end], cut at paragraphs, lines or words; "…" where cut."""
-    before = max(0, start - max(0, limit - (end - start)) // 3)
+    """At most `limit` characters around text[start:end], cut at paragraphs, lines or words; "…" where cut."""
+    limit = max(1, limit - 2)
+    end = min(end, start + limit)
+    before = max(0, start - (limit - (end - start)) // 3)
     first = _forward(text, before, start) if before else 0
     last = min(len(text), first + limit)
     if last < len(text):
@@ -47,7 +50,11 @@ def _cut(text: str, start: int, latest: int) -> int:
         ]
         if found:
             return found[-1]
-    return latest
+    # A letter keeps its marks.
+    whole = latest
+    while whole > start + 1 and latest - whole < 20 and unicodedata.combining(text[whole]):
+        whole -= 1
+    return whole if latest - whole < 20 else latest
 
 
 def _forward(text: str, start: int, before: int) -> int:

@@ -1,5 +1,6 @@
 """The 24 attacks that the sandbox must stand, each with what is expected to happen."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -387,6 +388,8 @@ def bombs(arena: Arena) -> str:
         ends.append(arena.happened(FORGE + "send(None, b'[' + b'[],' * 600_000 + b'[]]')\ntime.sleep(5)"))
         return "killed" if all("because it sent" in end for end in ends) else "; ".join(ends)
 
+    for library in ("numpy", "pandas", "PIL.Image"):
+        importlib.import_module(library)  # the app has loaded them too; their size is not what a bomb adds
     said, growth = grown(all_of_them)
     return f"{said}, host {'unchanged' if growth < 50 else f'grew by {growth} MiB'}"
 

@@ -1,5 +1,6 @@
 """The text browser: pages, finding, attachments, and many readers at once."""
 
+import json
 import threading
 from pathlib import Path
 
@@ -7,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.local_web import Answer, LocalWeb
+from tests.local_web import Answer, LocalWeb, Request
 from tools.browser import TextBrowser
 from tools.errors import BadArguments, DocumentError, FetchError, Refused, ToolError
 from tools.fetch import Fetcher
 from tools.find import FoldedText
 from tools.ledger import Attempt
-from tools.viewport import page_spans
+from tools.manners import Manners
+from tools.viewport import page_spans, window
 
 LONG = "".join(
     f"<h2>Part {n}</h2><p>{'Words of part ' + str(n) + '. '} {'More words here. ' * 20}</p>"
@@ -203,3 +205,107 @@ def test_paging_or_finding_before_any_visit_says_what_to_do() -> None:
     for act in (lambda: browser().page_down(), lambda: browser().find("x"), lambda: browser().find_next()):
         with pytest.raises(ToolError, match="visit_page"):
             act()
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.text(alphabet=st.sampled_from("ab .\n字\u0301क्षिم😀#"), min_size=1, max_size=900),
+    st.integers(0, 900),
+    st.integers(0, 400),
+    st.integers(10, 200),
+)
+def test_the_passage_around_a_match_never_exceeds_its_limit(
+    text: str, start: int, size: int, limit: int
+) -> None:
+    start = min(start, len(text) - 1)
+    assert len(window(text, start, min(len(text), start + size), limit)) <= limit
+
+
+def test_all_links_and_tables_of_a_document_are_at_hand_whatever_page_is_open() -> None:
+    tables = "".join(f"<h2>T{n}</h2><table><tr><th>n<th>m<tr><td>{n}<td>{n * n}</table>{'<p>words</p>' * 60}" for n in range(9))  # fmt: skip
+    with LocalWeb({"/": f"<body>{tables}<p><a href=/data.csv>Data set</a> <a href=/about>About</a>"}) as web:
+        reader = browser(viewport_chars=500)
+        assert reader.visit(web.url()).pages > 3
+        assert [int(table["m"][0]) for table in reader.tables()] == [n * n for n in range(9)]
+        assert [link.url for link in reader.links()] == [web.url("/data.csv"), web.url("/about")]
+        assert [link.text for link in reader.links("csv")] == ["Data set"]
+
+
+def closest(web: LocalWeb, stamp: str) -> Answer:
+    snapshot = {"available": True, "url": f"http://127.0.0.1:{web.port}/web/{stamp}/http://x.example/a", "timestamp": stamp, "status": "200"}  # fmt: skip
+    body = {"url": "x.example/a", "timestamp": "20100101", "archived_snapshots": {"closest": snapshot}}
+    return Answer(headers={"Content-Type": "application/json"}, body=json.dumps(body))
+
+
+def archive_reader(web: LocalWeb) -> TextBrowser:
+    return TextBrowser(Fetcher(allow_local=True, manners=Manners(archive_home=web.url())))
+
+
+def test_an_archived_page_is_the_closest_copy_without_the_archives_bar() -> None:
+    def site(request: Request) -> Answer | str:
+        if request.path.startswith("/wayback/available"):
+            assert "url=http%3A%2F%2Fx.example%2Fa" in request.path
+            assert "timestamp=20100601" in request.path
+            return closest(web, "20100529083000")
+        assert request.path == "/web/20100529083000if_/http://x.example/a"
+        return "<title>Old</title><body><p>As it was."
+
+    with LocalWeb(site) as web:
+        page = archive_reader(web).visit_archived("http://x.example/a", "2010-06")
+        assert (page.text, page.note) == ("As it was.", "this is the Internet Archive's copy of 29 May 2010")
+        with pytest.raises(BadArguments, match="is not a date"):
+            archive_reader(web).visit_archived("http://x.example/a", "last summer")
+
+
+def test_a_copy_that_one_api_of_the_archive_forgot_is_found_through_the_other() -> None:
+    def site(request: Request) -> Answer | str:
+        if request.path.startswith("/wayback/available"):
+            return '{"url": "x.example/a", "archived_snapshots": {}}'
+        if request.path.startswith("/cdx/search/cdx"):
+            assert "closest=20100601" in request.path
+            return '[["timestamp","original"],\n["20100529083000","http://x.example/a"]]'
+        return "<body><p>As it was."
+
+    with LocalWeb(site) as web:
+        assert archive_reader(web).visit_archived("http://x.example/a", "20100601").text == "As it was."
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [(['{"archived_snapshots": {}}', "[]"], "has no copy"), (["<html>busy", "[]"], "in the form of its API"), (["[1]", "{}"], "has no copy"),
+     (['{"archived_snapshots": {"closest": {"available": true, "url": "javascript:alert(1)"}}}', ""], "not known here"), (['{"archived_snapshots": []}', ""], "has no copy")],
+)  # fmt: skip
+def test_an_archive_without_a_copy_or_out_of_order_gets_one_sentence(answers: list[str], says: str) -> None:
+    routes = {"/wayback/available": answers[0], "/cdx/search/cdx": answers[1]}
+    with LocalWeb(routes) as web, pytest.raises(FetchError, match=says):
+        archive_reader(web).visit_archived("http://x.example/a")
+
+
+def test_a_download_stands_beside_the_attached_files_under_a_safe_name(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("mine")
+    routes = {
+        "/data.csv": Answer(headers={"Content-Type": "text/csv"}, body="a,b\n1,2\n"),
+        "/get": Answer(headers={"Content-Disposition": 'attachment; filename="../.bash rc"'}, body="x"),
+        "/api": Answer(headers={"Content-Type": "application/json"}, body="{}"),
+        "/half": Answer(body="half", length=99),
+        "/none": Answer(204),
+    }
+    with LocalWeb(routes) as web:
+        reader = browser(files_dir=tmp_path)
+        assert reader.download(web.url("/data.csv")) == "data-2.csv"
+        assert reader.download(web.url("/data.csv")) == "data-2.csv"
+        assert (tmp_path / "data.csv").read_text() == "mine"
+        assert reader.visit_file("data-2.csv").tables[0]["b"].sum() == 2
+        assert reader.download(web.url("/get")) == "bash rc.html"
+        assert reader.download(web.url("/api")) == "api.json"
+        for path, says in (("/half", "was not saved"), ("/none", "empty answer")):
+            with pytest.raises(FetchError, match=says):
+                reader.download(web.url(path))
+        with pytest.raises(DocumentError, match="no folder"):
+            browser().download(web.url("/api"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "api.json",
+        "bash rc.html",
+        "data-2.csv",
+        "data.csv",
+    ]

@@ -107,7 +107,7 @@ def test_a_name_that_changes_its_number_is_asked_once_and_connected_as_checked(
         monkeypatch.setattr(socket.socket, "connect_ex", connect)
         with pytest.raises(FetchError):
             Fetcher().get("http://rebinding.example/")
-        assert (asked, opened) == (["rebinding.example"], ["93.184.216.34"])
+        assert (asked, set(opened)) == (["rebinding.example"], {"93.184.216.34"})
         assert web.requests == []
 
 

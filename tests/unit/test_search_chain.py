@@ -10,7 +10,7 @@ from tests.local_web import Answer, LocalWeb, Request
 from tools.errors import SearchError
 from tools.fetch import Fetcher, FetchLimits
 from tools.search.chain import SearchChain
-from tools.search.results import SearchResult, SearchResults
+from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult, SearchResults
 from tools.search.wikipedia import WikipediaSearch
 
 
@@ -21,8 +21,9 @@ class Place:
         self.name, self.local, self.home = name, local, "" if local else f"https://{name}.example/"
         self.asked: list[str] = []
         self._answers, self._seconds = answers, seconds
+        self.filters: frozenset[Filter] = frozenset()
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         self.asked.append(query)
         time.sleep(self._seconds)
         answer = self._answers[min(len(self.asked), len(self._answers)) - 1]

@@ -453,7 +453,7 @@ class FarAway:
     def __init__(self) -> None:
         self.home = f"http://127.0.0.1:{free_port()}"
 
-    def search(self, query: str, limit: int) -> list[object]:
+    def search(self, query: str, limit: int, filters: object) -> list[object]:
         raise AssertionError("it is not asked when it cannot be reached")
 
 

@@ -28,6 +28,12 @@ WRONG = {
     "SEARCH": ["google"],
     "LIBRARY_DIR": ["/nowhere"],
     "ALLOW_LOCAL_WEB": ["perhaps"],
+    "SEARXNG_URL": ["searx.example"],
+    "WEB_PORTS": ["0", "http", "8443;8000", "70000"],
+    "WEB_PROXY": ["proxy:3128", "socks5://proxy:1080", "http://proxy", "http://user:secret@proxy:port"],
+    "ROBOTS": ["always"],
+    "HOST_SECONDS": ["-1"],
+    "PAGE_CACHE_HOURS": ["-1", "long"],
     "MAX_SESSIONS": ["0"],
     "MAX_FILE_MB": ["0"],
     "PORT": ["0", "65536", "http"],
@@ -47,6 +53,13 @@ def test_a_wrong_value_stops_the_start_with_one_line_that_names_the_variable_and
     assert message.startswith(f"{name} has a value that cannot be used")
     assert f"it takes {accepted};" in message
     assert "\n" not in message
+
+
+def test_several_ports_are_read_from_one_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEB_PORTS", " 8443, 8000 ")
+    assert load_settings().web_ports == (8443, 8000)
+    monkeypatch.setenv("WEB_PORTS", "8443")
+    assert load_settings().web_ports == (8443,)
 
 
 def test_a_wrong_value_is_not_repeated_since_it_may_be_a_secret_in_the_wrong_place(

@@ -160,7 +160,10 @@ def test_two_processes_write_at_once_without_locking_each_other_out(store: Store
 def test_the_ledger_of_a_run_tells_what_was_tried_listed_and_read_in_order(store: Store) -> None:
     ledger, other = store.ledger("r"), store.ledger("other")
     good = Attempt("http://a.example", "http://a.example/", 200, "text/html", 500, 0.2, cached=True)
-    bad = Attempt("http://b.example", "http://b.example", None, "", 0, 1.0, error="It does not answer.")
+    bad = Attempt(
+        "http://b.example", "http://c.example/", 403, "", 0, 1.0, error="It lets nobody in.",
+        hops=("http://b.example/", "http://c.example/"), replaced_by="http://archive.example/b",
+    )  # fmt: skip
     ledger.attempt(good)
     ledger.attempt(bad)
     other.listed("http://else.example", "Else", "")
@@ -197,6 +200,31 @@ def test_a_page_is_served_from_the_cache_until_it_is_too_old(path: Path) -> None
     assert store.page_cache().get("http://a.example") is None
     store.page_cache().put("http://b.example", page)
     assert store._db.execute("SELECT url FROM page_cache").fetchall() == [("http://b.example",)]
+
+
+def test_the_cache_lets_the_oldest_pages_go_when_it_is_full_and_keeps_none_if_that_is_wished(
+    path: Path,
+) -> None:
+    store = Store(path, page_bytes=250)
+    for name in "abcd":
+        store.page_cache().put(name, CachedPage(name, "text/html", "", bytes(100)))
+    assert [bool(store.page_cache().get(name)) for name in "abcd"] == [False, False, True, True]
+    without = Store(path.with_name("other.sqlite"), page_age=0)
+    without.page_cache().put("a", CachedPage("a", "text/html", "", b"x"))
+    assert without.page_cache().get("a") is None
+
+
+def test_a_file_of_an_older_version_gets_the_columns_that_it_lacks(path: Path) -> None:
+    store = Store(path)
+    for name in ("hops", "replaced_by"):
+        store._db.execute(f"ALTER TABLE attempts DROP COLUMN {name}")
+    store.close()
+    attempt = Attempt(
+        "http://a.example", "http://a.example/", 200, "text/html", 5, 0.1, hops=("http://a.example/",)
+    )
+    again = Store(path)
+    again.ledger("r").attempt(attempt)
+    assert again.attempts("r") == [attempt]
 
 
 def test_steps_of_an_earlier_app_are_read_back_after_a_restart(store: Store, path: Path) -> None:

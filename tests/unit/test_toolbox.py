@@ -1,5 +1,6 @@
 """The tools as an agent's code calls them, rightly and slightly wrongly."""
 
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,8 +13,10 @@ from tools.browser import TextBrowser
 from tools.errors import BadArguments, DocumentError, ToolError
 from tools.fetch import Fetcher
 from tools.ledger import Attempt
+from tools.search.asked import filters_of
 from tools.search.chain import SearchChain
 from tools.search.library import Library
+from tools.search.results import Filters
 from tools.toolbox import toolbox
 
 
@@ -49,6 +52,12 @@ def tools(tmp_path: Path) -> dict[str, Tool]:
     library = Library(tmp_path / "docs", None)
     browser = TextBrowser(Fetcher(allow_local=True), library, Notes(), 1000, tmp_path / "files")
     return {tool.name: tool for tool in toolbox(SearchChain([library]), browser)}
+
+
+@pytest.fixture
+def every(tools: dict[str, Tool]) -> dict[str, Tool]:
+    search, browser = tools["web_search"]._search, tools["visit_page"]._browser
+    return {tool.name: tool for tool in toolbox(search, browser, every=True)}
 
 
 def test_the_tools_are_those_of_the_contract_and_their_descriptions_are_short(tools: dict[str, Tool]) -> None:
@@ -119,3 +128,52 @@ def test_every_failure_of_a_tool_is_one_sentence_that_the_model_can_use(tools: d
                 tools["visit_page"](url)
             assert "\n" not in str(caught.value)
             assert str(caught.value).endswith(".")
+
+
+def test_a_large_model_gets_more_tools_and_a_small_one_does_not(
+    tools: dict[str, Tool], every: dict[str, Tool]
+) -> None:
+    assert list(every) == [*tools, "page_links", "page_tables", "find_archived_url", "download"]
+    assert list(tools["web_search"].inputs) == ["query"]
+    assert list(every["web_search"].inputs) == ["query", "site", "after", "before", "language"]
+
+
+def test_links_tables_and_files_of_a_page_are_handed_over(every: dict[str, Tool]) -> None:
+    page = "<title>T</title><body><p><a href=/d.csv>Data</a> <a href=/o>Other</a><table><tr><th>n<th>m<tr><td>7<td>9</table>"
+    with LocalWeb({"/": page, "/d.csv": "n\n8\n"}) as web:
+        every["visit_page"](web.url())
+        links = every["page_links"]("data")
+        assert ([link.url for link in links], len(every["page_links"]())) == ([web.url("/d.csv")], 2)
+        assert every["page_links"].summary(links) == "1 link"
+        assert int(every["page_tables"]()[0]["n"][0]) == 7
+        name = every["download"](links[0])
+        assert (name, int(every["inspect_file_as_text"](name).tables[0]["n"][0])) == ("d.csv", 8)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("https://www.NASA.gov/moon", None, None, None), Filters("nasa.gov")),
+        (
+            ("site:nasa.gov", "2024", "2024", "DE"),
+            Filters("nasa.gov", date(2024, 1, 1), date(2024, 12, 31), "de"),
+        ),
+        ((None, "2024-02", "2024-02", ""), Filters("", date(2024, 2, 1), date(2024, 2, 29))),
+        (
+            (None, "20240203", date(2024, 12, 5), "en-US"),
+            Filters("", date(2024, 2, 3), date(2024, 12, 5), "en"),
+        ),
+    ],
+)
+def test_filters_are_understood_as_models_write_them(given: tuple[Any, ...], meant: Filters) -> None:
+    assert filters_of(*given) == meant
+
+
+@pytest.mark.parametrize(
+    "given", [("not a site", None, None, None), (None, "soon", None, None), (None, None, "2024-13", None), (None, None, None, "1!")]
+)  # fmt: skip
+def test_a_filter_that_makes_no_sense_gets_one_sentence(
+    every: dict[str, Tool], given: tuple[Any, ...]
+) -> None:
+    with pytest.raises(BadArguments):
+        every["web_search"]("moons", *given)

@@ -1,5 +1,5 @@
 """Search: one file a provider, one chain."""
 
-from tools.search.results import SearchProvider, SearchResult, SearchResults
+from tools.search.results import Filters, SearchProvider, SearchResult, SearchResults
 
-__all__ = ["SearchProvider", "SearchResult", "SearchResults"]
+__all__ = ["Filters", "SearchProvider", "SearchResult", "SearchResults"]

@@ -1,20 +1,26 @@
 """Several places to search as one, with a memory of which do not answer."""
 
 import queue
+import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tools.errors import SearchError, ToolFailure
-from tools.search.results import SearchProvider, SearchResult, SearchResults
+from tools.search.rest import Resting
+from tools.search.results import NO_FILTERS, Filters, SearchProvider, SearchResult, SearchResults
 
 Mode = Literal["auto", "library", "web"]
+Occasion = Callable[[str, Filters], bool]
+"""Whether a provider suits a query."""
 
 # A library result that has this share of the question's words goes before the web's.
 _GOOD_MATCH = 0.75
+# What links add to an address to see where a reader came from.
+_TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|msclkid|mc_cid|mc_eid|igshid|ref_src|spm)$")
 
 
 class SearchChain:
@@ -28,19 +34,20 @@ class SearchChain:
         cooldown: float = 300.0,
         patience: float = 4.0,
         reachable: Callable[[str], bool] | None = None,
+        occasions: Mapping[str, Occasion] | None = None,
     ) -> None:
         """`cooldown`: seconds that a provider rests after a failure. `patience`: longest wait for the web.
 
         `reachable`: whether an address accepts connections, used by `probe`.
+        `occasions`: when a provider is asked, by its name; one that is not in it always is.
         """
         self._local = [p for p in providers if p.local and mode != "web"]
         self._web = [p for p in providers if not p.local and mode != "library"]
         self.mode = mode
-        self._cooldown = cooldown
         self._patience = patience
         self._reachable = reachable
-        self._lock = threading.Lock()
-        self._resting: dict[str, tuple[float, str]] = {}
+        self._occasions = occasions or {}
+        self._resting = Resting(cooldown)
         self._probed = threading.Event()
         self._probed.set()
 
@@ -51,7 +58,7 @@ class SearchChain:
         self._probed.clear()
         threading.Thread(target=self._probe, name="search-probe", daemon=True).start()
 
-    def search(self, query: str, limit: int = 5) -> SearchResults:
+    def search(self, query: str, limit: int = 5, filters: Filters = NO_FILTERS) -> SearchResults:
         """The best results of all places, none when nothing was found.
 
         Raises SearchError when no place could search.
@@ -61,25 +68,38 @@ class SearchChain:
         self._probed.wait(self._patience)
         found: dict[str, list[SearchResult]] = {}
         failed: dict[str, str] = {}
-        for provider in self._local:
+        # The library's documents are of no site of the web.
+        for provider in () if filters.site and self._web else self._local:
             try:
-                found[provider.name] = provider.search(query, limit)
+                found[provider.name] = provider.search(query, limit, filters)
             except ToolFailure as error:
                 failed[provider.name] = str(error)
-        web, web_failed = self._ask_web(query, limit, self._patience - (time.monotonic() - started))
+        left = self._patience - (time.monotonic() - started)
+        web, web_failed = self._ask_web(query, limit, filters, left)
         if not found and not web:
-            reasons = "; ".join({**failed, **web_failed}.values()) or "no place to search is set up"
+            reasons = "; ".join(each.rstrip(".") for each in {**failed, **web_failed}.values())
             raise SearchError(
-                f"The search failed ({reasons}): try again later, or visit an address that you know."
+                f"The search failed ({reasons or 'no place to search is set up'}): "
+                "try again later, or visit an address that you know."
             )
-        note = "the web did not answer, only the library was searched" if self._web and not web else ""
+        notes = ["the web did not answer, only the library was searched"] if self._web and not web else []
+        if web:  # an arXiv that answered must not hide that the web at large did not
+            notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
+        remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters))
         local = [result for results in found.values() for result in results]
-        return SearchResults(_merged(local, list(web.values()), limit), query, note)
+        from_web = [[r for r in results if filters.fits_site(r.url)] for results in web.values()]
+        return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark)
 
     @property
     def web_is_down(self) -> bool:
         """The web is asked for, and no provider of it answers now."""
-        return bool(self._web) and self._probed.is_set() and all(self._rests(each) for each in self._web)
+        general = self._general
+        return bool(general) and self._probed.is_set() and all(self._resting.reason(p.name) for p in general)
+
+    @property
+    def _general(self) -> list[SearchProvider]:
+        """The web's providers that are asked whatever the query."""
+        return [p for p in self._web if self._occasions.get(p.name, _always)("", NO_FILTERS)]
 
     def status(self) -> str:
         """Where is searched now, as a short text for the page."""
@@ -93,16 +113,17 @@ class SearchChain:
         return " + ".join(["web", *local])
 
     def _ask_web(
-        self, query: str, limit: int, seconds: float
+        self, query: str, limit: int, filters: Filters, seconds: float
     ) -> tuple[dict[str, list[SearchResult]], dict[str, str]]:
         """The answers by provider in the providers' order, and why the others gave none."""
         answers: queue.SimpleQueue[tuple[str, list[SearchResult] | SearchError]] = queue.SimpleQueue()
-        failed = {p.name: f"{p.name}: {reason}" for p in self._web if (reason := self._rests(p))}
-        asked = [p for p in self._web if p.name not in failed]
+        suited = [p for p in self._web if self._occasions.get(p.name, _always)(query, filters)]
+        failed = {p.name: f"{p.name}: {why}" for p in suited if (why := self._resting.reason(p.name))}
+        asked = [p for p in suited if p.name not in failed]
 
         def ask(provider: SearchProvider) -> None:
             try:
-                answers.put((provider.name, provider.search(query, limit)))
+                answers.put((provider.name, provider.search(query, limit, filters)))
             except SearchError as error:
                 answers.put((provider.name, error))
             except Exception as error:  # noqa: BLE001 - a third party's scraper may fail in any way; it must not take the search along
@@ -122,15 +143,15 @@ class SearchChain:
                 break
             waiting.discard(name)
             if isinstance(answer, SearchError):
-                failed[name] = self._rest(name, str(answer))
+                failed[name] = self._resting.add(name, str(answer), answer.rest)
             else:
                 got[name] = answer
         for name in waiting:
-            failed[name] = self._rest(name, "did not answer in time")
+            failed[name] = self._resting.add(name, "did not answer in time")
         return {p.name: got[p.name] for p in asked if p.name in got}, failed
 
     def _probe(self) -> None:
-        homes = {urlsplit(p.home).netloc: p.home for p in self._web}
+        homes = {urlsplit(p.home).netloc: p.home for p in self._web if p.home}
         alive: dict[str, bool] = {}
 
         def knock(place: str, home: str) -> None:
@@ -142,23 +163,23 @@ class SearchChain:
         for thread in knocks:
             thread.join(3.0)
         for provider in self._web:
-            if not alive.get(urlsplit(provider.home).netloc):
-                self._rest(provider.name, "cannot be reached")
+            if provider.home and not alive.get(urlsplit(provider.home).netloc):
+                self._resting.add(provider.name, "cannot be reached")
         self._probed.set()
 
-    def _rest(self, name: str, reason: str) -> str:
-        with self._lock:
-            self._resting[name] = (time.monotonic() + self._cooldown, reason)
-        return f"{name}: {reason}"
 
-    def _rests(self, provider: SearchProvider) -> str:
-        """Why a provider is not asked now; empty when it is."""
-        with self._lock:
-            until, reason = self._resting.get(provider.name, (0.0, ""))
-            if until and until <= time.monotonic():
-                del self._resting[provider.name]
-                return ""
-            return reason
+def _always(query: str, filters: Filters) -> bool:
+    return True
+
+
+def _unfiltered(answered: Sequence[SearchProvider], filters: Filters) -> list[str]:
+    """Which of the filters were not applied by whom; the site's is applied here in any case."""
+    notes = []
+    for kind in sorted(filters.used - {"site"}):
+        names = [provider.name for provider in answered if kind not in provider.filters]
+        if names:
+            notes.append(f"{' and '.join(names)} cannot filter by {kind}")
+    return notes
 
 
 def _merged(local: list[SearchResult], web: list[list[SearchResult]], limit: int) -> list[SearchResult]:
@@ -181,5 +202,7 @@ def _key(url: str) -> str:
         parts = urlsplit(url.split("#")[0].strip())
     except ValueError:
         return url
-    host = parts.netloc.lower().removeprefix("www.").removeprefix("m.")
-    return f"{host}{parts.path.rstrip('/')}?{parts.query}"
+    host = re.sub(r"^(www\d?|m|mobile|amp)\.|(?<=\.)m\.(?=\w+\.\w+$)", "", parts.netloc.lower())
+    path = re.sub(r"/(index\.(html?|php)|amp)?/?$", "", parts.path)
+    query = [(key, value) for key, value in parse_qsl(parts.query, True) if not _TRACKING.match(key)]
+    return f"{host}{path}?{urlencode(query)}"

@@ -22,7 +22,7 @@ from tools.errors import DocumentError, FetchError, SearchError
 from tools.page import Document
 from tools.search.index import Index, document_of, place_in
 from tools.search.passages import passages_of
-from tools.search.results import SearchResult
+from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
 from tools.search.snippet import mentions, snippet_of
 from tools.search.words import Term, terms_of
 
@@ -43,6 +43,7 @@ class Library:
     name = "library"
     local = True
     home = ""
+    filters: frozenset[Filter] = frozenset()
 
     def __init__(self, folder: Path, index_path: Path | None, *, scan_seconds: float = 2.0) -> None:
         """`index_path`: the index's file, made when missing; None keeps it in memory.
@@ -73,7 +74,7 @@ class Library:
             self._scanned = time.monotonic()
             return changes
 
-    def search(self, query: str, limit: int = 5) -> list[SearchResult]:
+    def search(self, query: str, limit: int = 5, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """The best passage of each of the best documents. Any text is a valid query. Raises SearchError."""
         terms = terms_of(query)
         if not terms:

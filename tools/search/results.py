@@ -2,45 +2,99 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import date
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+Filter = Literal["site", "dates", "language"]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What results are wanted. `site`: a host, its subdomains included; `language`: two letters, ISO 639-1."""
+
+    site: str = ""
+    after: date | None = None
+    before: date | None = None
+    language: str = ""
+
+    @property
+    def used(self) -> frozenset[Filter]:
+        """The kinds of filter that are set."""
+        given: dict[Filter, bool] = {
+            "site": bool(self.site),
+            "dates": bool(self.after or self.before),
+            "language": bool(self.language),
+        }
+        return frozenset(kind for kind, is_set in given.items() if is_set)
+
+    def fits_site(self, url: str) -> bool:
+        """Whether an address is one of the site."""
+        try:
+            host = (urlsplit(url).hostname or "").removeprefix("www.")
+        except ValueError:
+            return not self.site
+        return not self.site or host == self.site or host.endswith(f".{self.site}")
+
+
+NO_FILTERS = Filters()
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """One result. `match`: share of the question's words, weighed by rarity, that it has; 1 when nobody measured."""
+    """One result.
+
+    `match`: share of the question's words, weighed by rarity, that it has; 1
+    when nobody measured. `date`: when it was published, as the provider wrote it.
+    """
 
     title: str
     url: str
     snippet: str
     provider: str
     match: float = 1.0
+    date: str = ""
 
     def __str__(self) -> str:
-        return f"{self.title} — {self.url}\n   " + self.snippet.replace("\n", "\n   ")
+        dated = f" ({self.date})" if self.date else ""
+        return f"{self.title} — {self.url}{dated}\n   " + self.snippet.replace("\n", "\n   ")
 
 
 class SearchResults(list[SearchResult]):
-    """Results, best first. Its text is a numbered list; when empty, what to try instead."""
+    """Results, best first. Its text is a numbered list; when empty, what to try instead.
 
-    def __init__(self, results: Iterable[SearchResult] = (), query: str = "", note: str = "") -> None:
+    `note` says who did not answer; `remark` what the results are not, such as
+    filtered by date.
+    """
+
+    def __init__(
+        self, results: Iterable[SearchResult] = (), query: str = "", note: str = "", remark: str = ""
+    ) -> None:
         super().__init__(results)
         self.query = query
         self.note = note
+        self.remark = remark
 
     def __str__(self) -> str:
         if not self:
             note = f" ({self.note})" if self.note else ""
             return f"Nothing was found for {self.query!r}{note}. Try fewer words, or other ones."
-        return "\n".join(f"{number}. {result}" for number, result in enumerate(self, 1))
+        lines = [f"{number}. {result}" for number, result in enumerate(self, 1)]
+        return "\n".join([*lines, f"({self.remark})"] if self.remark else lines)
 
 
 class SearchProvider(Protocol):
-    """One place to search. `local`: answers without the web. `home`: what must be reachable for it, "" when local."""
+    """One place to search.
+
+    `local`: answers without the web. `home`: what must be reachable for it, ""
+    when local or unknown. `filters`: the kinds that it applies itself.
+    """
 
     name: str
     local: bool
     home: str
+    filters: frozenset[Filter]
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """At most `limit` results, none when nothing was found. Raises SearchError when it could not search."""
         ...

@@ -1,7 +1,8 @@
 """Keyless web search through ddgs, which asks several engines."""
 
 from tools.errors import SearchError
-from tools.search.results import SearchResult
+from tools.search.google import with_site
+from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
 
 
 class WebSearch:
@@ -10,19 +11,25 @@ class WebSearch:
     name = "web"
     local = False
     home = "https://html.duckduckgo.com/"
+    filters: frozenset[Filter] = frozenset({"site"})
 
-    def __init__(self, *, backend: str = "duckduckgo,brave,mojeek,yahoo", timeout: int = 3) -> None:
-        """`backend`: ddgs's names of engines. `timeout`: seconds for each."""
+    def __init__(
+        self, *, backend: str = "duckduckgo,brave,mojeek,yahoo", timeout: int = 3, proxy: str | None = None
+    ) -> None:
+        """`backend`: ddgs's names of engines. `timeout`: seconds for each. `proxy`: the address of one to go through."""
         self._backend = backend
         self._timeout = timeout
+        self._proxy = proxy
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """At most `limit` results. Raises SearchError."""
         from ddgs import DDGS
         from ddgs.exceptions import DDGSException
 
         try:
-            found = DDGS(timeout=self._timeout).text(query, max_results=limit, backend=self._backend)
+            found = DDGS(proxy=self._proxy, timeout=self._timeout).text(
+                with_site(query, filters), max_results=limit, backend=self._backend
+            )
         except DDGSException as error:
             if "No results" in str(error):
                 return []

@@ -1,14 +1,20 @@
 """Wikipedia's own search: the beginning of each article and the passage that matched."""
 
 import html
-import json
 import re
 from typing import Any
-from urllib.parse import urlencode
 
-from tools.errors import FetchError, SearchError
+from tools.errors import SearchError
 from tools.fetch import Fetcher
-from tools.search.results import SearchResult
+from tools.search.api import ask
+from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
+
+_ENGLISH = "https://en.wikipedia.org/"
+
+
+def is_for_wikipedia(query: str, filters: Filters) -> bool:
+    """Whether it makes sense to ask Wikipedia: no site is asked for, or this one."""
+    return not filters.site or filters.site == "wikipedia.org" or filters.site.endswith(".wikipedia.org")
 
 
 class WikipediaSearch:
@@ -16,25 +22,26 @@ class WikipediaSearch:
 
     name = "wikipedia"
     local = False
+    filters: frozenset[Filter] = frozenset({"site", "language"})
 
-    def __init__(self, fetcher: Fetcher, *, home: str = "https://en.wikipedia.org/") -> None:
-        """`home`: the Wikipedia to search, such as https://de.wikipedia.org/."""
+    def __init__(self, fetcher: Fetcher, *, home: str = _ENGLISH) -> None:
+        """`home`: the Wikipedia to search unless another language is asked for, such as https://de.wikipedia.org/."""
         self._fetcher = fetcher
         self.home = home.rstrip("/") + "/"
 
-    def search(self, query: str, limit: int) -> list[SearchResult]:
+    def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """At most `limit` articles. Raises SearchError."""
         asked = {
             "action": "query", "format": "json", "formatversion": "2", "list": "search", "srsearch": query[:300],
             "srlimit": limit, "generator": "search", "gsrsearch": query[:300], "gsrlimit": limit,
             "prop": "extracts|info", "inprop": "url", "exintro": 1, "explaintext": 1, "exlimit": limit, "exchars": 300,
         }  # fmt: skip
-        try:
-            answer = json.loads(self._fetcher.get(f"{self.home}w/api.php?{urlencode(asked)}").content)
-        except FetchError as error:
-            raise SearchError(str(error)) from error
-        except ValueError as error:
-            raise SearchError("Wikipedia answered something that is not its API's JSON.") from error
+        home = self.home
+        if filters.site.endswith(".wikipedia.org"):
+            home = f"https://{filters.site}/"
+        elif filters.language and home == _ENGLISH:
+            home = f"https://{filters.language}.wikipedia.org/"
+        answer = ask(self._fetcher, f"{home}w/api.php", asked)
         if not isinstance(answer, dict) or "error" in answer:
             raise SearchError("Wikipedia refused the search.")
         try:

@@ -1,0 +1,73 @@
+"""The web as the settings have it: the manners of fetching, and the places to search."""
+
+from agent.settings import Settings
+from tools.exchange import FetchLimits
+from tools.fetch import Fetcher
+from tools.manners import Manners
+from tools.pace import Pace
+from tools.proxy import parse_proxy
+from tools.robots import Robots
+from tools.search.arxiv import ArxivSearch, is_about_papers
+from tools.search.brave import BraveSearch
+from tools.search.chain import SearchChain
+from tools.search.engines import Engines
+from tools.search.library import Library
+from tools.search.results import SearchProvider
+from tools.search.searxng import SearxngSearch
+from tools.search.serpapi import SerpApiSearch
+from tools.search.serper import SerperSearch
+from tools.search.tavily import TavilySearch
+from tools.search.web import WebSearch
+from tools.search.wikipedia import WikipediaSearch, is_for_wikipedia
+
+# An engine that takes longer is passed over for the next one.
+_ENGINE_LIMITS = FetchLimits(connect_seconds=3, silence_seconds=6, total_seconds=6)
+_ENGINES_SECONDS = 9.0
+_ARXIV_SECONDS = 3.0
+
+
+def manners_of(settings: Settings) -> Manners:
+    """What the operator decided about every fetch; shared by all sessions."""
+    return Manners(
+        ports=frozenset(settings.web_ports),
+        proxy=parse_proxy(settings.web_proxy.get_secret_value()) if settings.web_proxy else None,
+        robots=Robots(settings.robots),
+        pace=Pace(settings.host_seconds),
+        archive=settings.archive_retry,
+    )
+
+
+def build_search(settings: Settings, library: Library, manners: Manners) -> SearchChain:
+    """The library, the web engines that are set up (without any, the keyless one), Wikipedia and arXiv."""
+    local = settings.allow_local_web
+    api = Fetcher(limits=_ENGINE_LIMITS, allow_local=local, manners=Manners(proxy=manners.proxy))
+    slow = Manners(proxy=manners.proxy, pace=Pace(_ARXIV_SECONDS, together=1))
+    papers = Fetcher(limits=_ENGINE_LIMITS, allow_local=local, manners=slow)
+    engines = _engines(settings, api)
+    keyless = WebSearch(proxy=settings.web_proxy.get_secret_value() if settings.web_proxy else None)
+    web: SearchProvider = Engines([*engines, keyless], seconds=_ENGINES_SECONDS) if engines else keyless
+    return SearchChain(
+        [library, web, WikipediaSearch(api), ArxivSearch(papers)],
+        mode=settings.search,
+        patience=_ENGINES_SECONDS + 1 if engines else 4.0,
+        reachable=api.reachable,
+        occasions={"wikipedia": is_for_wikipedia, "arxiv": is_about_papers},
+    )
+
+
+def _engines(settings: Settings, api: Fetcher) -> list[SearchProvider]:
+    """Those with a key or an address, best first."""
+    found: list[SearchProvider] = []
+    if settings.serper_api_key:
+        found.append(SerperSearch(api, settings.serper_api_key.get_secret_value()))
+    if settings.brave_api_key:
+        found.append(BraveSearch(api, settings.brave_api_key.get_secret_value()))
+    if settings.tavily_api_key:
+        found.append(TavilySearch(api, settings.tavily_api_key.get_secret_value()))
+    if settings.serpapi_api_key:
+        found.append(SerpApiSearch(api, settings.serpapi_api_key.get_secret_value()))
+    if settings.searxng_url:
+        # The operator named it, so it may stand in the operator's own network, where no proxy leads.
+        own = Fetcher(limits=_ENGINE_LIMITS, allow_local=True)
+        found.append(SearxngSearch(own, settings.searxng_url))
+    return found

@@ -1,0 +1,21 @@
+"""What an operator decides about every fetch, in one place; shared by all sessions."""
+
+from dataclasses import dataclass, field
+
+from tools.pace import Pace
+from tools.proxy import Proxy
+from tools.robots import Robots
+
+ARCHIVE_HOME = "https://archive.org/"
+
+
+@dataclass(frozen=True)
+class Manners:
+    """`ports`: open besides 80, 443 and 8080. `archive`: a page that answers 403 or 429 is read from the archive once."""
+
+    ports: frozenset[int] = frozenset()
+    proxy: Proxy | None = None
+    robots: Robots = field(default_factory=Robots)
+    pace: Pace = field(default_factory=Pace)
+    archive: bool = False
+    archive_home: str = ARCHIVE_HOME
