@@ -8,7 +8,7 @@ from agent.events import Event, FigureShown, OutputPrinted, ToolEnded, ToolStart
 
 Emit = Callable[[Event], None]
 
-_READING = ("visit_page", "page_down", "page_up", "inspect_file_as_text")
+_READING = ("visit_page", "page_down", "page_up", "inspect_file_as_text", "find_archived_url")
 _FINDING = ("find_on_page_ctrl_f", "find_next")
 
 
@@ -52,6 +52,8 @@ class StepNarrator:
             parts.append(f"read {read} page{'s' * (read > 1)}")
         if found:
             parts.append("looked for words in a page")
+        if saved := self._done["download"]:
+            parts.append(f"saved {saved} file{'s' * (saved > 1)}")
         if self._done["final_answer"]:
             parts.append("answered")
         if self._failed:

@@ -90,9 +90,10 @@ class CheckedNetwork(httpcore.NetworkBackend):
         proxy = self._proxy
         if proxy is None:
             return _Stream(_connect(number, port, seconds, self._watch), self._watch)
-        # The operator named the proxy, so its own address is not checked.
-        where = _numbers_of(proxy)
-        stream = _Stream(_connect(where, proxy.port, seconds, self._watch), self._watch)
+        # The operator named the proxy, so it may stand in the operator's own network.
+        where = Address(f"http://{proxy.host}:{proxy.port}/", "http", proxy.host, proxy.port, "/", "")
+        found = resolve(where, allow_local=True, seconds=seconds, cancel=self._watch.cancel)
+        stream = _Stream(_connect(found[0], proxy.port, seconds, self._watch), self._watch)
         try:
             stream.write(proxy.greeting(number, port), seconds)
             head = b""
@@ -186,13 +187,6 @@ class _Stream(httpcore.NetworkStream):
             if any(select.select(*wanted, [], min(_SLICE, left))):
                 self._sock.settimeout(_SLICE)
                 return
-
-
-def _numbers_of(proxy: Proxy) -> str:
-    try:
-        return str(socket.getaddrinfo(proxy.host, proxy.port, type=socket.SOCK_STREAM)[0][4][0])
-    except OSError as error:
-        raise httpcore.ConnectError(f"the proxy {proxy.host} does not resolve") from error
 
 
 def _connect(number: str, port: int, seconds: float, watch: Watch) -> socket.socket:

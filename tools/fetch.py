@@ -199,10 +199,9 @@ class Fetcher:
             with self.manners.pace.turn(address.host, watch):
                 return self._door.send(address, watch, headers, body)
         except Busy:
-            raise FetchError(
-                f"{shown(address.url)} was not read: too many others are reading from {address.host}; try again later.",
-                address.url,
-            ) from None
+            why = f"too many others are reading from {address.host}; try again later"
+            why = "the run was stopped" if self.cancel.is_set() else why
+            raise FetchError(f"{shown(address.url)} was not read: {why}.", address.url) from None
 
     def _pause(self, answer: Answer, watch: Watch) -> float | None:
         """Seconds to wait before asking again, as an overloaded server wishes; None not to."""

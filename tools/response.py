@@ -14,6 +14,8 @@ from tools.address import shown
 from tools.connection import BadCertificate
 
 _REFRESH_HEAD = 16_384
+# The pattern looks back and forth, so a header of a hundred thousand spaces must not reach it.
+_REFRESH_CHARS = 2_000
 
 _REFRESH_TAG = re.compile(rb"(?i)<meta\s[^>]{0,500}?http-equiv\s*=\s*[\"']?refresh[\"']?[^>]{0,2000}>")
 _CONTENT = re.compile(rb"(?is)content\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -31,7 +33,7 @@ def refresh_of(headers: Mapping[str, str], media_type: str, content: bytes) -> t
             if rule := _CONTENT.search(tag):
                 rules.append((rule[1] or rule[2] or b"").decode("utf-8", "replace").replace("&amp;", "&"))
     for said in rules:
-        if parts := _REFRESH.match(said):
+        if parts := _REFRESH.match(said[:_REFRESH_CHARS].strip()):
             return float(parts[1]), parts[2]
     return None
 
@@ -57,7 +59,7 @@ def header_text(header: bytes) -> str:
 
 def filename_of(headers: Mapping[str, str], url: str) -> str:
     """The file's own name, without any folder: from Content-Disposition, else from the address."""
-    disposition = headers.get("content-disposition", "")
+    disposition = headers.get("content-disposition", "")[:2_000]
     name = ""
     if extended := re.search(r"filename\*\s*=\s*[\w-]*'[^']*'([^;\s]+)", disposition, re.IGNORECASE):
         name = unquote(extended[1])

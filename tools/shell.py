@@ -17,6 +17,7 @@ from tools.page import Document, escaped
 
 _MAX_CHARS = 200_000
 _MAX_DEPTH = 12
+_MAX_VALUE = 50_000
 # Words of a page that has nothing to say but that it needs scripts.
 _ASKS = re.compile(
     r"(?i)(enable|requires?|needs?|turn on|activate|without)\W+(\w+\W+){0,3}javascript|javascript\W+(\w+\W+){0,4}(disabled|required|enabled?|enable)"
@@ -130,7 +131,7 @@ def _lines(value: Any, name: str, depth: int) -> Iterator[str]:
         for each in value:
             yield from _lines(each, name, depth)
     elif isinstance(value, str):
-        words = " ".join(html.unescape(re.sub(r"<[^>]{0,2000}>", " ", value)).split())
+        words = " ".join(html.unescape(re.sub(r"<[^<>]{0,500}>", " ", value[:_MAX_VALUE])).split())
         if words.startswith(("http://", "https://")) and " " not in words:
             yield f"{indent}{label}[{words}]({escaped(words)})"
         elif words and not re.fullmatch(r"[A-Za-z0-9+/=_-]{40,}", words):

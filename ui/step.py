@@ -47,6 +47,10 @@ _DOING = {
     "find_on_page_ctrl_f": "searching the page",
     "find_next": "searching the page",
     "inspect_file_as_text": "reading a file",
+    "page_links": "listing the links",
+    "page_tables": "reading the tables",
+    "find_archived_url": "looking into the archive",
+    "download": "saving a file",
     "final_answer": "checking the answer",
 }
 
