@@ -1,7 +1,7 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask model test unit ui live attack fuzz soak screenshot check format bench clean
+.PHONY: help app ask doctor model test unit ui live attack fuzz soak screenshot check format bench clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -11,6 +11,9 @@ app: .venv/.app ## serve the page on port 7860 (PORT=...)
 
 ask: .venv/.app ## answer a question in the terminal: make ask Q="How many moons does Mars have?"
 	@$(BIN)/python -m ui.terminal "$$Q"
+
+doctor: .venv/.app ## say what this machine gives: sandbox level, model, search, disk
+	@$(BIN)/python -m ui.doctor
 
 model: .venv/.app ## fetch and verify the embedded model
 	@$(BIN)/python -m ui.fetching

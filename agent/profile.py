@@ -68,8 +68,14 @@ class Profile(BaseModel):
 
 @lru_cache
 def load_profile(name: str) -> Profile:
-    """The profile `compact` or `full`."""
+    """The profile `compact` or `full`, or the words `calls` of `without_code`."""
     return Profile.model_validate(yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+def without_code(profile: Profile) -> Profile:
+    """The profile for an agent that runs no code and calls the tools as JSON: other words, the same numbers."""
+    numbers = ("results", "viewport_chars", "observation_chars", "reply_tokens", "quotes", "every_tool")
+    return load_profile("calls").model_copy(update={name: getattr(profile, name) for name in numbers})
 
 
 def profile_for(wanted: str, context_tokens: int | None, billions: float | None) -> str:

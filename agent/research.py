@@ -84,6 +84,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         `conversation`: what was asked before, oldest first. `files`: names of attached files.
         """
         self.profile = profile
+        self._lacks = executor.lacks
         super().__init__(
             tools=[*tools, final],
             model=model,
@@ -111,7 +112,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._talk = Memory(profile, "", "")
 
     def initialize_system_prompt(self) -> str:
-        return self.profile.system_text(self.tools)
+        return f"{self.profile.system_text(self.tools)}\n\n{self._lacks}".rstrip()
 
     def warm(self) -> None:
         """Let the server read the prompt that every run begins with, so that its cache holds it."""
@@ -172,7 +173,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
             output, error = self._run_code(step, reply.code, narrator)
         self._take_stated(reply, ran, last)
         step.observations, step.is_final_answer = output, self.conclusion is not None
-        self._talk.add(_written(reply), self._told(reply, output, error, step.step_number))
+        self._talk.add(self._written(reply), self._told(reply, output, error, step.step_number))
         usage, seconds = self.model.last_usage, time.monotonic() - began
         first_line = error.strip().splitlines()[-1] if error.strip() else ""
         self._emit(
@@ -191,7 +192,7 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
             reply = yield from self._stream(step)
         if reply.thought.strip():
             self.last_thought = reply.thought.strip()
-        step.model_output = _written(reply)
+        step.model_output = self._written(reply)
         return reply
 
     def _stream(self, step: ActionStep) -> Generator[Any, None, Reply]:
@@ -280,12 +281,11 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         last = number + 1 == self.max_steps
         return self.profile.render(self.profile.observation, **words, last=last, question=question)
 
-
-def _written(reply: Reply) -> str:
-    """The reply as the model is shown it again: what did not count is left out."""
-    if reply.code is None:
-        return reply.thought.strip() or "(empty reply)"
-    return f"{reply.thought.strip()}\n```python\n{reply.code.strip()}\n```".strip()
+    def _written(self, reply: Reply) -> str:
+        """The reply as the model is shown it again: what did not count is left out."""
+        if reply.code is None:
+            return reply.thought.strip() or "(empty reply)"
+        return f"{reply.thought.strip()}\n```python\n{reply.code.strip()}\n```".strip()
 
 
 def _clipped(text: str, limit: int) -> str:

@@ -16,8 +16,9 @@ from agent.errors import EndpointBusy, ModelError, SettingsError, Stopped
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
-from agent.profile import Profile, load_profile, profile_for
+from agent.profile import Profile, load_profile, profile_for, without_code
 from agent.sandbox.command import Command, through_e2b
+from agent.sandbox.level import SMALL
 from agent.sandbox.limits import Limits
 from agent.sandbox.lock import hide_process
 from agent.sandbox.pool import BoxPool
@@ -150,6 +151,8 @@ class Services:
         capabilities = self.endpoint.capabilities()
         wanted, context = self.settings.prompt_profile, capabilities.context_tokens
         profile = load_profile(profile_for(wanted, context, _billions(capabilities.name)))
+        if not self.pool.level.runs_code:
+            profile = without_code(profile)
         reply = self.settings.max_reply_tokens or profile.reply_tokens
         model = EndpointModel(self.endpoint.url, capabilities, token=self.endpoint.token, max_tokens=reply)
         return model, profile, capabilities.prompt_tokens(reply) or _DEFAULT_CONTEXT - reply
@@ -166,7 +169,7 @@ class Services:
         if self.search.web_is_down:
             instead = "nothing can be" if self.search.mode == "web" else "only the library is"
             notices.append(f"The web does not answer from here, so {instead} searched.")
-        if self.pool.level.number == 0:
+        if self.pool.level.number >= SMALL.number:
             notices.append(self.pool.level.reason)
         return Status(self.endpoint.name, search, str(self.pool.level), notices)
 
@@ -186,7 +189,7 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     ModelFileError and SandboxError; an endpoint that is down is no error yet.
     """
     hide_process()
-    command = _command(settings)
+    command = sandbox_command(settings)
     store = _store(settings.data_dir, settings.page_cache_hours * 3600)
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox),
@@ -207,7 +210,7 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     return Services(settings, endpoint, store, library, search, pool, limits, manners)
 
 
-def _command(settings: Settings) -> Command | None:
+def sandbox_command(settings: Settings) -> Command | None:
     words = shlex.split(settings.sandbox_command)
     if words != ["e2b"]:
         return Command(words) if words else None
@@ -229,7 +232,8 @@ def _store(folder: Path, page_age: float) -> Store:
     return store
 
 
-def _endpoint(settings: Settings, progress: Progress) -> Endpoint:
+def named_endpoint(settings: Settings) -> Endpoint | None:
+    """The endpoint that the settings name, None when the embedded model is the one to use."""
     tgi_token = settings.tgi_token.get_secret_value() if settings.tgi_token else None
     hf_token = settings.hf_token.get_secret_value() if settings.hf_token else None
     model_id = settings.model_id or None
@@ -237,6 +241,13 @@ def _endpoint(settings: Settings, progress: Progress) -> Endpoint:
         return Endpoint(settings.tgi_url, tgi_token or hf_token, model_id, None)
     if hf_token:
         return Endpoint(ROUTER_URL, hf_token, model_id or _ROUTER_MODEL, None)
+    return None
+
+
+def _endpoint(settings: Settings, progress: Progress) -> Endpoint:
+    named = named_endpoint(settings)
+    if named is not None:
+        return named
     gguf = fetch_model(settings.cache_dir, settings.embedded_gguf, progress)
     server = EmbeddedServer(gguf, context_tokens=settings.embedded_context)
     return Endpoint(server.start(), None, None, server)

@@ -16,6 +16,7 @@ from agent.run import Run
 from agent.sandbox.executor import SandboxExecutor
 from agent.services import Services
 from agent.settings import Settings
+from agent.tool_calls import ToolCallAgent
 from tools.browser import TextBrowser
 from tools.errors import ToolFatal
 from tools.fetch import Fetcher
@@ -90,7 +91,8 @@ class Session:
         agents = [
             self._agent("warm", "", threading.Event(), lambda event: None) for _ in range(conversations)
         ]
-        agents[0].python_executor("None")
+        if self._services.pool.level.runs_code:
+            agents[0].python_executor("None")
         for agent in agents:
             agent.warm()
 
@@ -165,7 +167,8 @@ class Session:
         if services.tools is not None:
             tools = [tool for tool in tools if tool.name in services.tools]
         final = FinalAnswer(browser.open, at_hand, shown, question, insist=profile.quotes)
-        return ResearchAgent(
+        kind = ResearchAgent if services.pool.level.runs_code else ToolCallAgent
+        return kind(
             tools,
             final,
             model,

@@ -118,8 +118,8 @@ class Settings(BaseSettings):
         30, "Seconds the code of one step may compute, tool time excluded", "1 to 600", ge=1, le=600
     )
     box_memory_mb: int = _var(1024, "Memory of one box, MB", "256 to 65536", ge=256, le=65536)
-    sandbox: Literal["auto", "1", "2"] = _var(
-        "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1 or 2"
+    sandbox: Literal["auto", "1", "2", "3", "4"] = _var(
+        "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1, 2, 3 or 4"
     )
     sandbox_command: CommandLine = _var(
         "",

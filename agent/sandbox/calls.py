@@ -9,9 +9,9 @@ from agent.errors import BoxLost
 from .box import Box
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
-from .host_tool import ToolThread, described, shown_arguments, summary
+from .host_tool import Outcome, ToolThread, described, shown_arguments, summary
 from .incoming import Frame
-from .step import Step
+from .step import ExecutionObserver, Step
 
 STOP_GRACE = 0.07
 
@@ -42,13 +42,35 @@ class CallDesk:
         reply = {"step": step.number, "call": call}
         tool = self.tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            error = f"There is no tool of that name; there are: {', '.join(self.tools)}."
-            box.send({**reply, "op": "error", "message": error}, [])
+            box.send({**reply, "op": "error", "message": self.unknown()}, [])
         elif step.calls > step.limits.tool_calls:
             error = f"This step has used its {step.limits.tool_calls} tool calls; go on in the next step."
             box.send({**reply, "op": "error", "message": error}, [])
         else:
             self._run(box, step, reply, str(name), tool, *_arguments(box, frame))
+
+    def call(
+        self,
+        observer: ExecutionObserver | None,
+        number: int,
+        name: str,
+        tool: Callable[..., Any],
+        args: list[Any],
+        kwargs: Mapping[str, Any],
+    ) -> tuple[Outcome, float]:
+        """Run one tool and tell the observer; what it came to, and the seconds it took."""
+        began = time.monotonic()
+        if observer is not None:
+            observer.tool_started(number, name, shown_arguments(args, kwargs))
+        outcome = self._thread.call(name, tool, args, kwargs, self._fatal, self._stopping)
+        seconds = time.monotonic() - began
+        if observer is not None:
+            observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
+        return outcome, seconds
+
+    def unknown(self) -> str:
+        """What is said of a tool that is not there."""
+        return f"There is no tool of that name; there are: {', '.join(self.tools)}."
 
     def close(self) -> None:
         """Let the tools' thread end."""
@@ -64,14 +86,8 @@ class CallDesk:
         args: list[Any],
         kwargs: dict[str, Any],
     ) -> None:
-        number, began = step.calls, time.monotonic()
-        if step.observer is not None:
-            step.observer.tool_started(number, name, shown_arguments(args, kwargs))
-        outcome = self._thread.call(name, tool, args, kwargs, self._fatal, self._stopping)
-        seconds = time.monotonic() - began
+        outcome, seconds = self.call(step.observer, step.calls, name, tool, args, kwargs)
         step.tool_seconds += seconds
-        if step.observer is not None:
-            step.observer.tool_ended(number, outcome.ok, seconds, summary(tool, outcome))
         if outcome.stopped or outcome.fatal is not None:
             step.fatal = outcome.fatal
             step.end("stopped" if outcome.stopped else "fatal", STOP_GRACE)

@@ -42,6 +42,10 @@ class Channel:
             while frame:
                 frame = frame[os.write(self._out, frame) :]
 
+    def ready(self, timeout: float) -> bool:
+        """Whether there is something to receive, after at most `timeout` seconds."""
+        return bool(select.select([self._in], [], [], timeout)[0])
+
     def receive(self) -> tuple[dict[str, Any], Decoder]:
         select.select([self._in], [], [])
         with self._whole():

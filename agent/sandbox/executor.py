@@ -16,6 +16,7 @@ from .box import Box
 from .calls import STOP_GRACE, CallDesk, broken
 from .codec import Encoder
 from .frames import BadFrame, CannotCross
+from .host_tool import Outcome
 from .incoming import Frame
 from .limits import Limits
 from .pool import BoxPool
@@ -48,7 +49,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self.state: dict[str, Any] = {"_print_outputs": ""}
         self._limits = limits
         self._pool = pool if pool is not None else BoxPool(choose_level(), size=0)
-        self.level = str(self._pool.level)
+        self.level, self.lacks = str(self._pool.level), self._pool.level.lacks
         self.runs_as = ""
         """As which user the code of the present box runs, as words; empty before there is one."""
         self._files_dir = files_dir
@@ -93,6 +94,22 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
                 self.state["_print_outputs"] = step.logs
                 if not step.over:  # whatever happened, no code may go on in a box that nobody follows
                     self._drop()
+
+    def call(self, number: int, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Run one tool without any code, as the agent of level 4 does; its value, or an error for the model.
+
+        number: of the call in its step. Raises Stopped, or the fatal exception of the tool.
+        """
+        self._interrupted.clear()
+        called = self._desk.tools.get(tool)
+        if called is None:
+            return Outcome(error=self._desk.unknown())
+        outcome, _ = self._desk.call(self.observer, number, tool, called, [], arguments)
+        if outcome.fatal is not None:
+            raise outcome.fatal
+        if outcome.stopped:
+            raise Stopped("The run was stopped.")
+        return outcome
 
     def interrupt(self) -> None:
         """Stop the step that runs now, from any thread; its call raises Stopped within 0.2 s."""

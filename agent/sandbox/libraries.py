@@ -22,6 +22,7 @@ OFFERED = (
 _BELOW = (
     *("mpmath", "mpl_toolkits", "contourpy", "cycler", "kiwisolver", "pyparsing", "packaging", "fontTools"),
     *("et_xmlfile", "soupsieve", "typing_extensions", "six", "pytz", "tzdata", "pylab"),
+    "pydantic_monty",  # for a box of level 3 itself; its code sees no module of this interpreter
 )
 _FINDABLE = frozenset((*OFFERED, *_BELOW))
 # A library's own BLAS, loaded inside the lock, would start threads, and ends the step when it cannot.

@@ -37,7 +37,9 @@ def hide_process() -> None:
 
 
 def lock(level: int, limits: Limits, files_dir: str) -> str:
-    """Lock this process at `level` (0: limits only) and say in one sentence how it runs.
+    """Lock this process at `level` and say in one sentence how it runs.
+
+    0 locks nothing: only a probe and a test that must see their attacks succeed ask for it.
 
     CannotLock, and the process must not be used, when something does not hold.
     """
@@ -45,12 +47,14 @@ def lock(level: int, limits: Limits, files_dir: str) -> str:
     if files_dir:
         os.chdir(files_dir)
     set_rlimits(limits)
-    if level not in (1, 2):
+    if level == 0:
         return "no kernel lock"
+    if level not in (1, 2):
+        raise CannotLock(f"code is not run at level {level}")
     if threading.active_count() > 1 or len(list(Path("/proc/self/task").iterdir())) > 1:
         raise CannotLock("a preloaded library has started a thread, which a lock would not bind")
-    readable = _readable()
-    user = drop_privileges([*readable, *([files_dir] if files_dir else [])])
+    paths = readable()
+    user = drop_privileges([*paths, *([files_dir] if files_dir else [])])
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise CannotLock("the kernel does not know no_new_privs")
@@ -59,7 +63,7 @@ def lock(level: int, limits: Limits, files_dir: str) -> str:
         if level == 1:
             if landlock.version() == 0:
                 raise CannotLock("this kernel has no Landlock, or forbids it")
-            landlock.restrict([*readable, *_SYSTEM_READABLE, *([files_dir] if files_dir else [])])
+            landlock.restrict([*paths, *_SYSTEM_READABLE, *([files_dir] if files_dir else [])])
         seccomp.install(opens=level == 1)
     except (OSError, seccomp.Unsupported) as error:
         raise CannotLock(str(error)) from error
@@ -108,7 +112,7 @@ def drop_privileges(needed: list[str]) -> str:
     return said
 
 
-def _readable() -> list[str]:
+def readable() -> list[str]:
     paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     paths += site.getsitepackages()
     real = {os.path.realpath(path) for path in paths if path}

@@ -8,8 +8,8 @@ from agent.errors import SandboxError
 
 from .box import Box
 from .command import Command
+from .level import Level
 from .preload import preload_for
-from .probe import Level
 
 _REFILL_SECONDS = 0.5
 
@@ -27,7 +27,7 @@ class BoxPool:
     ) -> None:
         """level: what the boxes are locked at when a session opens them. command, preload: as in `Box`."""
         self.level = level
-        self._size = size
+        self._size = size if level.runs_code else 0
         self.command = command
         self._preload = tuple(preload_for(level.number) if preload is None else preload)
         self._ready: deque[Box] = deque()
@@ -37,6 +37,8 @@ class BoxPool:
 
     def take(self) -> Box:
         """A box to `open`; another one soon starts loading in its place. SandboxError when none can be started."""
+        if not self.level.runs_code:
+            raise SandboxError(self.level.reason)
         with self._lock:
             if self._closed:
                 raise SandboxError("The app is closing, so no new sandbox is started.")

@@ -56,12 +56,23 @@ _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _X32_BIT = 0x40000000
 _SET_MODE_FILTER, _TSYNC = 1, 1
+_PR_GET_SECCOMP, _MODE_FILTER = 21, 2
 
 Instruction = tuple[int, int, int, int]
 
 
 class Unsupported(Exception):
     """This machine cannot be locked in this way; the message says why."""
+
+
+def filters_here() -> str:
+    """Whether this kernel takes filters, and for which architecture there is a table; empty when it does not."""
+    machine = os.uname().machine
+    if os.uname().sysname != "Linux" or machine not in _ARCHITECTURES:
+        return ""
+    mode = ctypes.CDLL(None, use_errno=True).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0)
+    outer = ", this process is under a filter already" if mode == _MODE_FILTER else ""
+    return f"filters for {machine}{outer}" if mode >= 0 else ""
 
 
 def install(opens: bool) -> None:

@@ -20,7 +20,17 @@ _MODULES = (
         "libraries",
         "traces",
     ),
-    *("landlock", "seccomp", "lock", "attached", "tool_function", "worker"),
+    *(
+        "landlock",
+        "seccomp",
+        "lock",
+        "attached",
+        "tool_function",
+        "monty_values",
+        "monty_errors",
+        "monty_worker",
+        "worker",
+    ),
 )
 ENVIRONMENT = {
     "LANG": "C.UTF-8",

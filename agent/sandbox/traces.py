@@ -37,13 +37,13 @@ def explain(error: BaseException, filename: str) -> str:
 def locate(error: BaseException, filename: str) -> str:
     """The steps' own frames of a traceback; of the last one the lines around, its own marked."""
     if isinstance(error, SyntaxError) and error.filename == filename and error.lineno:
-        return _excerpt(filename, error.lineno, f"line {error.lineno}:", error.offset)
+        return excerpt(filename, error.lineno, f"line {error.lineno}:", error.offset)
     places = _places(error.__traceback__)
     parts = []
     for i, (source, line, name) in enumerate(places):
         title = _title(source, line, name, filename)
         if i == len(places) - 1:
-            parts.append(_excerpt(source, line, title))
+            parts.append(excerpt(source, line, title))
         elif i < 2 or i >= len(places) - _SHOWN_FRAMES:
             parts.append(f"{title} {linecache.getline(source, line).strip()}")
         elif i == 2:
@@ -112,7 +112,8 @@ def _title(source: str, line: int, name: str, filename: str) -> str:
     return f"{step}line {line}{inside}:"
 
 
-def _excerpt(source: str, line: int, title: str, column: int | None = None) -> str:
+def excerpt(source: str, line: int, title: str, column: int | None = None) -> str:
+    """`title`, then the line with those beside it, marked; `source`: the name it is remembered by."""
     shown = [title]
     for number in (line - 1, line, line + 1):
         text = linecache.getline(source, number).rstrip()

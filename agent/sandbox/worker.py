@@ -23,6 +23,7 @@ from .codec import Decoder, Encoder
 from .figures import Figures
 from .frames import CannotCross
 from .limits import Limits
+from .monty_worker import MontyWorker
 from .printed import Printed, capped
 from .records import Record, RecordList
 from .tool_function import ToolError, ToolFunction
@@ -68,6 +69,10 @@ class Worker:
         sys.modules["__main__"] = self._module
         builtins.input = _no_input
         try:
+            if message["level"] == 3:
+                monty = MontyWorker(self.channel, self.channel.limits)
+                self.channel.send({"op": "opened", "user": monty.open(message["files_dir"])})
+                monty.serve()
             user = lock.lock(message["level"], self.channel.limits, message["files_dir"])
         except lock.CannotLock as error:
             self.channel.send({"op": "refused", "why": str(error)})

@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from agent.errors import SandboxError
-from agent.sandbox.probe import LIMITS_ONLY, choose_level
-from tests.attacks.arena import Arena, filter_like_docker, matches
+from agent.sandbox.level import LEVELS
+from agent.sandbox.probe import choose_level
+from tests.attacks.arena import NOTHING_LOCKED, Arena, filter_like_docker
 from tests.attacks.battery import BATTERY
+from tests.attacks.played import controls, played
 from tests.attacks.situations import problem, situations
 
 
@@ -43,7 +45,7 @@ def main() -> int:
         filter_like_docker()
     console, surprises = Console(width=None if sys.stdout.isatty() else 140), 0
     levels = []
-    for number in (1, 2):
+    for number in LEVELS:
         try:
             levels.append(choose_level(number))
         except SandboxError as error:
@@ -53,19 +55,19 @@ def main() -> int:
         return 1
     table = Table("#", "attack", *(f"level {level}" for level in levels), "nothing locked")
     arenas = [Arena(level) for level in levels]
-    control = Arena(LIMITS_ONLY)
+    control = Arena(NOTHING_LOCKED)
     began = time.monotonic()
     for attack in BATTERY:
         cells = []
         for arena in arenas:
-            happened = attack.run(arena)
-            expected = matches(attack.expected, happened)
+            happened, expected = played(attack, arena)
             surprises += not expected
             cells.append(happened if expected else f"[bold red]SURPRISE[/] {happened}")
-        through = attack.control(control).split(":")[0] if attack.control else "not tried"
-        if attack.control and through != "got through":
+        said = controls(attack, control)
+        through = "got through" if said else "not tried"
+        if not all(end.startswith("got through") for end in said):
             surprises += 1
-            through = f"[bold red]PROVES NOTHING[/] {through}"
+            through = f"[bold red]PROVES NOTHING[/] {'; '.join(said)}"
         table.add_row(str(attack.number), attack.title, *cells, through)
         if given.times:
             console.print(attack.number, round(time.monotonic() - began, 1))

@@ -14,11 +14,12 @@ from typing import Any
 
 from agent.errors import BoxLost, CodeError
 from agent.sandbox.executor import SandboxExecutor
+from agent.sandbox.level import SMALL, Level
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
-from agent.sandbox.probe import Level
 
 TOKEN = "hf_not_a_real_token"
+NOTHING_LOCKED = Level(0, "nothing locked", "Where attacks must get through, or they would prove nothing.")
 LIMITS = Limits(step_seconds=15, grace_seconds=1, cpu_seconds=30, memory_bytes=256 << 20)
 
 # What the attacks import: at level 2 nothing can be imported later, and a failed import would prove nothing.
@@ -65,7 +66,7 @@ class Arena:
 
     def __init__(self, level: Level) -> None:
         self.level = level
-        self._pool = BoxPool(level, size=0, preload=_PRELOAD.split())
+        self._pool = BoxPool(level, size=0, preload=None if level == SMALL else _PRELOAD.split())
         self._folder = tempfile.TemporaryDirectory()
         self.folder = Path(self._folder.name)
         self.secret = self.folder / "secret"
@@ -78,8 +79,10 @@ class Arena:
         self._name = f"\0arena-{os.getpid()}-{level.number}"
         self._abstract.bind(self._name)
         self._abstract.listen()
+        self.port = self._tcp.getsockname()[1]
         self.neighbour = self.box()
-        self.neighbour("secret = 1")
+        if level.runs_code:
+            self.neighbour("secret = 1")
         os.environ["HF_TOKEN"] = TOKEN
 
     def __enter__(self) -> "Arena":
@@ -104,7 +107,7 @@ class Arena:
             "SECRET": str(self.secret),
             "FOLDER": str(self.folder),
             "SOURCE": str(Path(__file__).resolve()),
-            "PORT": self._tcp.getsockname()[1],
+            "PORT": self.port,
             "UNIX": str(self.folder / "socket"),
             "ABSTRACT": self._name,
             "PACKAGES": sysconfig.get_path("purelib"),
@@ -117,9 +120,9 @@ class Arena:
 
         The host's own files are looked at afterwards; a change counts as got through.
         """
-        before = self._state()
+        before = self.state()
         happened = self.happened(self.known() + _BEFORE + attempts + _AFTER)
-        return happened if self._state() == before else f"got through: the host's files changed ({happened})"
+        return happened if self.state() == before else f"got through: the host's files changed ({happened})"
 
     def happened(self, code: str, tools: dict[str, Callable[..., Any]] | None = None, **limits: Any) -> str:
         """How one step ended, in a few words: its value, its error's last line, or how the box was lost."""
@@ -135,7 +138,7 @@ class Arena:
         finally:
             executor.cleanup()
 
-    def _state(self) -> list[tuple[str, int, int, str]]:
+    def state(self) -> list[tuple[str, int, int, str]]:
         files = sorted(self.folder.rglob("*"))
         return [
             (p.name, p.lstat().st_mode, p.lstat().st_nlink, p.read_text() if p.is_file() else "")

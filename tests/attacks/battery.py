@@ -231,6 +231,19 @@ def other_architectures(arena: Arena) -> str:
     return "denied, x32 and i386 killed" if all("SIGSYS" in end for end in ended) else "; ".join(ended)
 
 
+ADDRESSES = (
+    *(
+        "http://169.254.169.254/",
+        "http://[::1]/",
+        "http://0x7f000001/",
+        "http://localhost/",
+        "http://10.0.0.1/",
+    ),
+    *("file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1/", "http://user@127.0.0.1/"),
+    "http://[::ffff:127.0.0.1]/",
+)
+
+
 def through_tools(arena: Arena) -> str:
     """Addresses that no visitor's agent may reach, asked of the real fetcher."""
     fetcher = Fetcher()
@@ -240,9 +253,7 @@ def through_tools(arena: Arena) -> str:
 
     code = (
         "through = []\n"
-        f"for url in ('http://127.0.0.1:{arena.known().split('PORT = ')[1].split()[0]}/', 'http://169.254.169.254/',\n"
-        "            'http://[::1]/', 'http://0x7f000001/', 'http://localhost/', 'http://10.0.0.1/', 'file:///etc/passwd',\n"
-        "            'ftp://127.0.0.1/', 'gopher://127.0.0.1/', 'http://user@127.0.0.1/', 'http://[::ffff:127.0.0.1]/'):\n"
+        f"for url in {[*ADDRESSES, f'http://127.0.0.1:{arena.port}/']}:\n"
         "    try: through.append(visit_page(url))\n"
         "    except ToolError: pass\n"
         "through or 'the tool refuses'"

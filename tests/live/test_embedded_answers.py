@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.events import Outcome, RunEnded
+from agent.sandbox.level import NO_CODE, SMALL, Level
+from agent.sandbox.pool import BoxPool
 from agent.services import Services, build_services
 from agent.session import Session
 from agent.settings import PROJECT, Settings
@@ -64,6 +66,18 @@ def test_an_example_of_the_page_is_answered_right_with_a_checked_source(
     assert accepts(end.answer, question.answers), end.answer
     assert any(source.status in ("verified", "located") for source in end.sources), end.sources
     assert end.usage.prompt_tokens > 0 and not end.usage.estimated
+
+
+@pytest.mark.parametrize("level", [SMALL, NO_CODE], ids=str)
+def test_a_question_is_answered_at_the_weaker_levels_too(services: Services, level: Level) -> None:
+    usual, services.pool = services.pool, BoxPool(level)
+    try:
+        end = answered(services, "How many moons does Mars have?")
+    finally:
+        services.pool.close()
+        services.pool = usual
+    assert end.outcome is Outcome.ANSWERED, end.reason
+    assert accepts(end.answer, ("2", "two")), end.answer
 
 
 def test_the_page_has_four_examples() -> None:

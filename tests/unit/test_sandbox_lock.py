@@ -1,5 +1,7 @@
 """The kernel's lock: it holds here, its absence is noticed, and ordinary Python works inside it."""
 
+import base64
+import marshal
 import os
 import re
 import struct
@@ -10,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from agent.errors import CodeError, SandboxError
-from agent.sandbox import seccomp
+from agent.sandbox import seccomp, start
 from agent.sandbox.box import Box
 from agent.sandbox.command import Command
 from agent.sandbox.executor import SandboxExecutor
+from agent.sandbox.level import SMALL
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
-from agent.sandbox.probe import choose_level, probe
+from agent.sandbox.probe import Trial, choose_level, probe
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
 
@@ -33,11 +36,53 @@ def test_a_level_that_does_not_exist_is_refused_by_name():
         choose_level(7)
 
 
-def test_a_machine_where_nothing_holds_stops_the_start_when_strangers_use_it(monkeypatch):
-    monkeypatch.setattr("agent.sandbox.probe._NAMES", {})
-    assert choose_level().number == 0
-    with pytest.raises(SandboxError, match="cannot be locked in"):
-        choose_level(fail_closed=True)
+@pytest.fixture
+def nothing_holds(monkeypatch):
+    monkeypatch.setattr(
+        "agent.sandbox.probe.attack",
+        lambda number, command=None: Trial(f"this kernel lacks what {number} needs"),
+    )
+
+
+def test_where_nothing_holds_no_code_is_run_and_the_reason_is_said(nothing_holds):
+    level = choose_level()
+    assert (level.number, level.runs_code) == (4, False)
+    assert "this kernel lacks what 1 needs" in level.reason
+    pool = BoxPool(level)
+    with pytest.raises(SandboxError, match="code is off"):
+        pool.take()
+
+
+def test_a_level_that_this_machine_does_not_give_stops_the_start_with_one_sentence(nothing_holds):
+    with pytest.raises(SandboxError) as raised:
+        choose_level(1)
+    assert str(raised.value) == (
+        "SANDBOX=1 cannot be had on this machine, because this kernel lacks what 1 needs:"
+        " unset SANDBOX to take the strongest level that holds."
+    )
+
+
+@pytest.mark.parametrize("wanted", [None, 4])
+def test_a_space_starts_at_level_3_or_a_stronger_one_only(nothing_holds, wanted):
+    with pytest.raises(SandboxError, match=r"^A Space answers strangers and so needs sandbox level 3"):
+        choose_level(wanted, fail_closed=True)
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 3])
+def test_a_space_starts_at_each_level_that_holds(wanted):
+    if probe(wanted):
+        pytest.skip("not to be had here")
+    assert choose_level(wanted, fail_closed=True).number == wanted
+
+
+def test_where_the_kernel_gives_no_seccomp_the_small_python_is_taken(monkeypatch):
+    sources = start._modules(False)
+    sources = {**sources, "seccomp": sources["seccomp"] + "\n_ARCHITECTURES = {}\n"}
+    codes = {name: compile(source, f"<box.{name}>", "exec") for name, source in sources.items()}
+    codes = {name: base64.b64encode(marshal.dumps(code)).decode() for name, code in codes.items()}
+    monkeypatch.setattr(start, "_modules", lambda compiled: codes)
+    assert "there is no table of system calls" in probe(1)
+    assert choose_level() == SMALL
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ WRONG = {
     "RUN_SECONDS": ["9", "nan", "soon"],
     "STEP_SECONDS": ["0"],
     "BOX_MEMORY_MB": ["64"],
-    "SANDBOX": ["0", "3", "none"],
+    "SANDBOX": ["0", "5", "none"],
     "SANDBOX_COMMAND": ["docker run '"],
     "SEARCH": ["google"],
     "LIBRARY_DIR": ["/nowhere"],

@@ -58,6 +58,10 @@ class SearchChain:
         self._probed.clear()
         threading.Thread(target=self._probe, name="search-probe", daemon=True).start()
 
+    def wait_until_probed(self, seconds: float) -> bool:
+        """Whether it is known which providers can be reached, after at most `seconds`."""
+        return self._probed.wait(seconds)
+
     def search(self, query: str, limit: int = 5, filters: Filters = NO_FILTERS) -> SearchResults:
         """The best results of all places, none when nothing was found.
 
