@@ -20,6 +20,12 @@ from tools.search.tavily import TavilySearch
 from tools.search.web import WebSearch
 from tools.search.wikipedia import WikipediaSearch, is_for_wikipedia
 
+ENGINES = {
+    "serper": "serper_api_key", "brave": "brave_api_key", "tavily": "tavily_api_key", "serpapi": "serpapi_api_key",
+    "searxng": "searxng_url",
+}  # fmt: skip
+"""The engines that need a setting, best first, and the setting."""
+
 # An engine that takes longer is passed over for the next one.
 _ENGINE_LIMITS = FetchLimits(connect_seconds=3, silence_seconds=6, total_seconds=6)
 _ENGINES_SECONDS = 9.0

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agent.checkup import not_set_up, searched
 from agent.errors import ModelError, ResearchError, SandboxError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
@@ -126,6 +127,11 @@ def _searching(settings: Settings) -> Iterator[Finding]:
         search.probe()
         search.wait_until_probed(_SEARCH_SECONDS)
         yield Finding("search", search.status(), State.NOTE if search.web_is_down else State.OK)
+        for place in (place for place in search.places if not place.local):
+            answers, told = searched(place)
+            yield Finding(f"  {place.name}", told, State.OK if answers else State.NOTE)
+        if settings.search != "library" and (missing := not_set_up(settings)):
+            yield Finding("  not set up", ", ".join(missing))
         documents, problems = len(library.documents()), library.problems()
         unread = f", {len(problems)} cannot be read: {problems[0]}" if problems else ""
         state = State.OK if documents and not problems else State.NOTE

@@ -95,6 +95,12 @@ class SearchChain:
         return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark)
 
     @property
+    def places(self) -> list[SearchProvider]:
+        """All that may be asked in this mode, the engines behind one name each by its own."""
+        found = [*self._local, *self._web]
+        return [place for each in found for place in getattr(each, "engines", [each])]
+
+    @property
     def web_is_down(self) -> bool:
         """The web is asked for, and no provider of it answers now."""
         general = self._general

@@ -23,7 +23,7 @@ class Engines:
         self, engines: Sequence[SearchProvider], *, cooldown: float = 300.0, seconds: float = 8.0
     ) -> None:
         """`cooldown`: seconds that an engine rests after a failure that does not say how long; `seconds`: for all."""
-        self._engines = list(engines)
+        self.engines = list(engines)
         # What all of them can filter, as nobody knows beforehand which of them answers.
         self.filters: frozenset[Filter] = frozenset.intersection(*(engine.filters for engine in engines))
         self._resting = Resting(cooldown)
@@ -34,7 +34,7 @@ class Engines:
         started = time.monotonic()
         reasons: list[str] = []
         answered = False
-        for engine in self._engines:
+        for engine in self.engines:
             if reason := self._resting.reason(engine.name):
                 reasons.append(f"{engine.name}: {reason}")
                 continue

@@ -1,0 +1,29 @@
+"""Which places to search answer, and which are not set up; a search each."""
+
+import time
+from collections.abc import Sequence
+
+from agent.settings import Settings
+from agent.web import ENGINES
+from tools.errors import ToolFailure
+from tools.search.results import SearchProvider
+
+_QUERY = "Mars"
+
+
+def searched(provider: SearchProvider) -> tuple[bool, str]:
+    """Whether a place answers, and what came of one search with its seconds."""
+    started = time.monotonic()
+    try:
+        found = provider.search(_QUERY, 3)
+    except ToolFailure as error:
+        return False, f"does not answer: {error}"
+    except Exception as error:  # noqa: BLE001 - a third party's scraper may fail in any way, and the next is to be asked
+        return False, f"does not answer: {type(error).__name__} ({' '.join(str(error).split())[:160]})."
+    seconds = time.monotonic() - started
+    return True, f"answers in {seconds:.1f} s" + ("" if found else ", but found nothing")
+
+
+def not_set_up(settings: Settings) -> Sequence[str]:
+    """The engines that lack their variable, each with its name."""
+    return [f"{name} ({needs.upper()})" for name, needs in ENGINES.items() if not getattr(settings, needs)]
