@@ -19,6 +19,7 @@ from tools.ledger import Attempt, CachedPage, Ledger, PageCache
 from tools.manners import Manners
 from tools.pace import Busy
 from tools.response import chain_of, retry_after, status_sentence
+from tools.walls import wall_of
 
 __all__ = ["USER_AGENT", "FetchLimits", "Fetched", "Fetcher"]
 
@@ -205,7 +206,7 @@ class Fetcher:
 
     def _pause(self, answer: Answer, watch: Watch) -> float | None:
         """Seconds to wait before asking again, as an overloaded server wishes; None not to."""
-        if answer.status not in (429, 503):
+        if answer.status not in (429, 503) or wall_of(answer.status, answer.headers, answer.content):
             return None
         seconds = retry_after(answer.headers)
         short = seconds is not None and seconds <= min(self.limits.retry_after_seconds, watch.left() / 2)

@@ -1,12 +1,15 @@
 """The live web's nasty behaviours, one test for each: 26 to 29, addresses that lead inside or astray."""
 
+import select
 import socket
+import ssl
 import threading
 from pathlib import Path
 
 import pytest
 
 from tests.local_web import Answer, LocalWeb, Request
+from tests.local_web_tls import certificate
 from tools.address import parse_address
 from tools.browser import TextBrowser
 from tools.errors import DocumentError, FetchError, Refused
@@ -95,14 +98,14 @@ def test_29_user_and_password_line_breaks_backslashes_homographs_and_ports() -> 
 
 def tunnel(request: Request, web: LocalWeb) -> None:
     """What a proxy does with CONNECT, whatever number it is asked for: it leads to `web`."""
-    request.connection.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-    with socket.create_connection(("127.0.0.1", web.port)) as other:
-        request.connection.settimeout(0.3)
-        while b"\r\n\r\n" not in (heard := request.connection.recv(65536)):
-            other.sendall(heard)
-        other.sendall(heard)
-        while more := other.recv(65536):
-            request.connection.sendall(more)
+    near = request.connection
+    near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", web.port)) as far:
+        while True:
+            for ready in select.select([near, far], [], [], 5)[0]:
+                if not (heard := ready.recv(65536)):
+                    return
+                (far if ready is near else near).sendall(heard)
 
 
 def test_through_a_proxy_the_address_that_was_checked_is_the_one_that_is_asked_for(
@@ -130,6 +133,23 @@ def test_through_a_proxy_the_address_that_was_checked_is_the_one_that_is_asked_f
                 get.get(url)
         assert len(proxy.requests) == 1
         assert "p@ss" not in repr(where) + str(Manners(proxy=where))
+
+
+def test_through_a_proxy_tls_goes_on_checking_the_name(tmp_path: Path) -> None:
+    trusting = certificate(tmp_path, 30)
+    with (
+        LocalWeb({"/": "<p>page"}, tls=trusting) as web,
+        LocalWeb(lambda r: lambda q: tunnel(q, web)) as proxy,
+    ):
+        get = Fetcher(
+            allow_local=True,
+            ssl_context=ssl.create_default_context(cafile=str(tmp_path / "cert.pem")),
+            manners=Manners(proxy=Proxy("127.0.0.1", proxy.port)),
+        )
+        assert get.get(web.url(host="localhost")).content == b"<p>page"
+        assert proxy.requests[0].path in (f"127.0.0.1:{web.port}", f"[::1]:{web.port}")
+        with pytest.raises(FetchError, match="certificate is not valid"):
+            get.get(web.url(host="127.0.0.1"))
 
 
 @pytest.mark.parametrize(

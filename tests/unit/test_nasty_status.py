@@ -118,7 +118,7 @@ def test_19_a_page_that_is_gone_says_its_status_first_and_where_to_look(status: 
 
 @pytest.mark.parametrize(
     ("status", "headers", "body"),
-    [(403, {"cf-mitigated": "challenge"}, "<title>Just a moment...</title>"), (503, {}, "<title>Just a moment...</title>"),
+    [(403, {"cf-mitigated": "challenge"}, "<title>Just a moment...</title>"), (503, {"Retry-After": "0"}, "<title>Just a moment...</title>"),
      (403, {}, "<script src='https://ct.captcha-delivery.com/c.js'></script>"), (200, {}, "<title>Robot Check</title>Type the letters"),
      (202, {"x-amzn-waf-action": "challenge"}, "<script></script>"), (403, {}, "<html><title>Access Denied</title>Reference&#32;&#35;18")],
 )  # fmt: skip
