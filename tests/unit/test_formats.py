@@ -255,6 +255,7 @@ def test_a_picture_tells_its_size_and_what_the_camera_wrote() -> None:
     "content",
     [doc("some words\r"), ppt("a", "b", "c"), msg("s", "b"), odf("text", "<text:p>x</text:p>"), zipped({"a.txt": "x" * 500}), gzip.compress(b"x" * 500),
      b"SQLite format 3\0" + b"\0" * 90, b"\x89PNG\r\n\x1a\n" + b"\0" * 30, b"{\\rtf1 x}", b"II*\0" + b"\xff" * 20],
+    ids=["doc", "ppt", "msg", "odt", "zip", "gzip", "sqlite", "png", "rtf", "tiff"],
 )  # fmt: skip
 def test_damage_of_any_kind_is_said_in_one_sentence(content: bytes) -> None:
     for place in range(0, len(content), max(1, len(content) // 25)):
