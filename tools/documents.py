@@ -11,6 +11,7 @@ from tools.charset import unmistakable
 from tools.errors import Damaged, DocumentError
 from tools.formats import archive
 from tools.formats.apart import read_apart
+from tools.formats.binarysheets import binarysheets_document
 from tools.formats.book import book_document
 from tools.formats.database import database_document
 from tools.formats.delimited import delimited_document
@@ -67,7 +68,7 @@ BINARY = {
     "docx": Format("a Word document", word_document, ".docx .docm .dotx .dotm"),
     "xlsx": Format("an Excel workbook", workbook_document, ".xlsx .xlsm .xltx .xltm"),
     "pptx": Format("a PowerPoint presentation", slides_document, ".pptx .pptm .ppsx .potx"),
-    "xlsb": Format("an Excel workbook", oldsheets_document, ".xlsb", apart=True),
+    "xlsb": Format("an Excel workbook", binarysheets_document, ".xlsb"),
     "xls": Format("an Excel workbook", oldsheets_document, apart=True),
     "doc": Format("a Word document", oldword_document),
     "ppt": Format("a PowerPoint presentation", oldslides_document),

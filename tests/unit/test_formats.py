@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import sqlite3
+import struct
 import tarfile
 import zipfile
 from contextlib import closing
@@ -19,7 +20,7 @@ from fastparquet import write
 from PIL import Image
 
 from tests.compound_files import doc, msg, ppt, xls
-from tests.office_files import zipped
+from tests.office_files import relations, zipped
 from tools.documents import read_bytes, read_file
 from tools.errors import DocumentError
 
@@ -60,6 +61,63 @@ def test_an_old_workbook_is_read_in_a_process_of_its_own() -> None:
     document = read_bytes(xls([("City", "People"), ("Oslo", 700000.0)], hidden=True), name="a.xls")
     assert document.markdown == "## Old (hidden)\n\n| City | People |\n| --- | --- |\n| Oslo | 700000 |"
     assert document.tables[0]["People"].sum() == 700000
+
+
+def test_a_binary_workbook_gives_its_cells_and_dates() -> None:
+    def record(kind: int, body: bytes) -> bytes:
+        head = bytes([kind]) if kind < 128 else bytes([kind & 0x7F | 0x80, kind >> 7])
+        return head + bytes([len(body)]) + body
+
+    def said(text: str) -> bytes:
+        return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+    def cell(kind: int, column: int, body: bytes, style: int = 0) -> bytes:
+        return record(kind, struct.pack("<II", column, style) + body)
+
+    styles = (
+        record(617, b"")
+        + record(47, struct.pack("<HH", 0, 0))
+        + record(47, struct.pack("<HH", 0, 14))
+        + record(618, b"")
+    )
+    sheet = record(0, struct.pack("<I", 0)) + cell(7, 0, struct.pack("<I", 0)) + cell(6, 1, said("When"))
+    sheet += (
+        record(0, struct.pack("<I", 1))
+        + cell(2, 0, struct.pack("<I", 7 << 2 | 2))
+        + cell(5, 1, struct.pack("<d", 45418.0), style=1)
+    )
+    parts: dict[str, str | bytes] = {
+        "_rels/.rels": relations(officeDocument="xl/workbook.bin"),
+        "xl/_rels/workbook.bin.rels": relations(worksheet1="worksheets/sheet1.bin"),
+        "xl/workbook.bin": record(156, struct.pack("<II", 1, 1) + said("worksheet1") + said("Data")),
+        "xl/sharedStrings.bin": record(19, b"\0" + said("Count")),
+        "xl/styles.bin": styles,
+        "xl/worksheets/sheet1.bin": sheet,
+    }
+    assert (
+        shown(zipped(parts), "a.xlsb")
+        == "## Data (hidden)\n\n| Count | When |\n| --- | --- |\n| 7 | 2024-05-06 |"
+    )
+
+
+def test_an_article_in_xml_reads_like_an_article() -> None:
+    content = (
+        b"<?xml version='1.0'?><!DOCTYPE article SYSTEM 'x.dtd'><article><front><article-meta><title-group><article-title>On Moons</article-title></title-group>"
+        b"<contrib-group><contrib><name><surname>Doe</surname><given-names>Ada</given-names></name></contrib></contrib-group></article-meta></front><body><sec>"
+        b"<title>Orbits</title><p>As <italic>known</italic>, <inline-formula><tex-math>$a^2$</tex-math></inline-formula> holds.</p><table><tr><th>Moon</th><th>km</th></tr><tr><td>Io</td><td>3643</td></tr></table>"
+        b"</sec></body><back><ref-list><ref><label>1</label><mixed-citation><name><surname>Roe</surname><given-names>B</given-names></name></mixed-citation></ref></ref-list></back></article>"
+    )
+    document = read_bytes(content, name="a.nxml")
+    assert document.title == "On Moons"
+    for wanted in (
+        "by Ada Doe",
+        "# On Moons",
+        "Orbits\n",
+        "As *known*, $a^2$ holds.",
+        "| Io | 3643 |",
+        "1 Roe B",
+    ):
+        assert wanted in document.markdown
 
 
 def test_an_outlook_message_gives_its_text_and_its_attachments(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def read_apart(source: Source, key: str, reader: Callable[[Source], Document] | 
     except subprocess.TimeoutExpired:
         raise _too_much(source, kind) from None
     answer = done.stdout.rpartition(_BEGIN)[2]
+    if done.returncode == 1 and b"MemoryError" not in done.stderr[-2000:]:
+        raise source.damaged(kind)  # its library failed in a way of its own
     if done.returncode != 0 or not answer or len(answer) > _MAX_ANSWER:
         raise _too_much(source, kind)
     told = json.loads(answer)

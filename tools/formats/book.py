@@ -50,11 +50,12 @@ def book_document(source: Source) -> Document:
     people = ", ".join(
         name for each in every(metadata, "creator") if (name := " ".join((each.text or "").split()))
     )
-    head = f"# {' '.join(title.split())}" + (f"\n\nby {people}" if people else "") if title.strip() else ""
-    if not any(parts) and not head:
+    about = " ".join(" ".join(each.text or "" for each in every(metadata, "description")).split())
+    head = [f"# {' '.join(title.split())}" if title.strip() else "", f"by {people}" if people else "", about]
+    if not any(parts + head):
         raise source.damaged(_KIND)
     return source.document(
-        "\n\n".join(part for part in [head, *parts] if part),
+        "\n\n".join(part for part in [*head, *parts] if part),
         title=title,
         note="only the first chapters were read" if left < 0 else "",
     )

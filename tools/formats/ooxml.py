@@ -79,6 +79,25 @@ class Package:
                 )
         return [block for block in blocks if block]
 
+    def floating(self, relations: dict[str, Target]) -> list[str]:
+        """What floats over a sheet: text boxes, pictures' descriptions, charts, diagrams."""
+        blocks = []
+        for target in relations.values():
+            if target.kind != "drawing" or target.outside or target.place in self.used:
+                continue
+            self.used.add(target.place)
+            root = self.zip.xml(target.place)
+            if root is None:
+                continue
+            for shape in every(root, "sp", "cxnSp"):
+                text = "\n".join(" ".join(words(each).split()) for each in every(shape, "p"))
+                blocks.append(f"Text box: {text.strip()}" if text.strip() else "")
+            for each in every(root, "cNvPr"):
+                if described := " ".join(attribute(each, "descr").split()):
+                    blocks.append(f"[picture: {described}]")
+            blocks += self.drawing(root, self.relations(target.place))
+        return [block for block in blocks if block]
+
     def left_over(self, folder: str) -> list[str]:
         """Charts and diagrams that no drawing led to."""
         blocks = [

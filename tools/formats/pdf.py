@@ -18,7 +18,7 @@ from tools.tables import table_text
 _PDFIUM = threading.Lock()
 _MAX_PAGES = 2000
 _MAX_SECONDS = 30
-_FEWEST_LINES = 5  # a table has at least so many
+_FEWEST_LINES = 2  # a table has at least so many
 
 
 def pdf_document(source: Source) -> Document:

@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from tools.formats.article import article_text, is_article
 from tools.formats.source import Source
 from tools.formats.xml import Element, attribute, child, every, local, parse
 from tools.page import Document, escaped
@@ -152,18 +153,10 @@ def xml_document(source: Source) -> Document:
         return source.document(source.text(markup=True))
     if local(root) in ("rss", "feed", "RDF") and (entries := list(every(root, "item", "entry"))):
         return feed_document(source, root, entries)
-    title = ""
-    for path in (
-        ("front", "article-meta", "title-group", "article-title"),
-        ("head", "title"),
-        ("title",),
-        ("metadata", "title"),
-    ):
-        found = child(root, *path)
-        if found is not None:
-            title = " ".join("".join(map(str, found.itertext())).split())
-            break
-    return source.document(source.text(markup=True), title=title[:300])
+    if is_article(root):
+        title, text = article_text(root)
+        return source.document(text, title=title)
+    return source.document(source.text(markup=True), title=_plain(child(root, "title"))[:300])
 
 
 def feed_document(source: Source, root: Element, entries: list[Element]) -> Document:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tools.formats.xml import Element, attribute, child
 
-_DATE_FORMATS = {14: "d", 15: "d", 16: "d", 17: "d", 18: "t", 19: "t", 20: "t", 21: "t", 22: "dt", 45: "t", 46: "t", 47: "t"} | dict.fromkeys([*range(27, 32), 36, *range(50, 59)], "d") | dict.fromkeys(range(32, 36), "t")  # fmt: skip
+STANDARD_DATES = {14: "d", 15: "d", 16: "d", 17: "d", 18: "t", 19: "t", 20: "t", 21: "t", 22: "dt", 45: "t", 46: "t", 47: "t"} | dict.fromkeys([*range(27, 32), 36, *range(50, 59)], "d") | dict.fromkeys(range(32, 36), "t")  # fmt: skip
 _LITERAL = re.compile(r"\"[^\"]*\"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]", re.IGNORECASE)
 _INDEXED = (
     "000000 FFFFFF FF0000 00FF00 0000FF FFFF00 FF00FF 00FFFF 000000 FFFFFF FF0000 00FF00 0000FF FFFF00 FF00FF 00FFFF "
@@ -34,7 +34,7 @@ class CellStyles:
         fills = [_fill(each, colours) for each in _items(root, "fills")]
         for number, each in enumerate(_items(root, "cellXfs")):
             code = attribute(each, "numFmtId")
-            parts = date_parts(formats[code]) if code in formats else _DATE_FORMATS.get(_int(code), "")
+            parts = date_parts(formats[code]) if code in formats else STANDARD_DATES.get(_int(code), "")
             if parts:
                 styles._dates[str(number)] = parts
             fill = _int(attribute(each, "fillId"))

@@ -217,7 +217,7 @@ class _Sheet:
             )
         )
         blocks.append(_listed("Links", self._links))
-        return [block for block in [*blocks, *self._drawings()] if block]
+        return [block for block in [*blocks, *self.package.floating(self._relations)] if block]
 
     def _comments(self) -> list[str]:
         lines = []
@@ -237,25 +237,6 @@ class _Sheet:
                         f"{attribute(each, 'ref')}{f' ({who})' if who and not text.startswith(who) else ''}: {text}"
                     )
         return lines
-
-    def _drawings(self) -> list[str]:
-        blocks = []
-        for target in self._relations.values():
-            if target.kind != "drawing" or target.outside or target.place in self.package.used:
-                continue
-            self.package.used.add(target.place)
-            root = self.package.zip.xml(target.place)
-            if root is None:
-                continue
-            for anchor in root:
-                for shape in every(anchor, "sp", "cxnSp"):
-                    text = "\n".join(" ".join(words(each).split()) for each in every(shape, "p"))
-                    blocks.append(f"Text box: {text}" if text.strip() else "")
-                for each in every(anchor, "cNvPr"):
-                    if described := " ".join(attribute(each, "descr").split()):
-                        blocks.append(f"[picture: {described}]")
-            blocks += self.package.drawing(root, self.package.relations(target.place))
-        return blocks
 
 
 def _listed(head: str, lines: list[str]) -> str:
