@@ -18,7 +18,10 @@ _PROJECT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Key:
-    """What an answer is the answer of. `world`: which pages could be searched; `steps`: how many were allowed."""
+    """What an answer is the answer of. `world`: which pages could be searched; `steps`: how many were allowed.
+
+    `repeat` counts from 0 where a question is asked several times.
+    """
 
     side: str
     question: str
@@ -26,13 +29,15 @@ class Key:
     model: str
     steps: int
     code: str
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
 class Result:
     """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered.
 
-    `sources`: "verified address" and the like. `trace`: what was written and seen, one text a step.
+    `sources`: "verified address" and the like. `trace`: what was written and seen, one text a step. `blocked`:
+    addresses that refused to be read. `interrupted`: ended from outside, so the question is still to be asked.
     """
 
     key: Key
@@ -46,6 +51,8 @@ class Result:
     steps: int
     sources: tuple[str, ...] = ()
     trace: tuple[str, ...] = ()
+    blocked: tuple[str, ...] = ()
+    interrupted: bool = False
 
 
 class ResultsFile:
