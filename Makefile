@@ -64,7 +64,7 @@ clean: ## remove what the commands made
 	@sh scripts/venv.sh requirements.txt
 	@touch $@
 
-.venv/.dev: requirements.txt requirements-dev.txt constraints.txt
+.venv/.dev: requirements.txt requirements-dev.txt requirements-evals.txt constraints.txt
 	@sh scripts/venv.sh requirements-dev.txt
 	@touch .venv/.app $@
 

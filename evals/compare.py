@@ -18,8 +18,9 @@ from agent.events import Outcome
 from agent.services import Services
 from agent.settings import PROJECT, load_settings
 from evals.figures import Figure, save, show
-from evals.questions import Question, load_questions
+from evals.questions import Question, QuestionSet, load_questions
 from evals.results import Result, ResultsFile, fingerprint
+from evals.runner import Runner
 from evals.scorer import accepts, exact_match, f1
 from evals.sides import SIDES, Side
 from evals.stage import closed_web_services
@@ -39,21 +40,16 @@ def ask_all(
     *,
     again: bool = False,
 ) -> list[Result]:
-    """The side's results in the order of the questions. `again`: ask what is stored too."""
-    results: list[Result] = []
-    warm = False
-    for number, question in enumerate(questions, 1):
-        key = side.key(services, question, world)
-        result = None if again else stored.get(key)
-        if result is None:
-            if not warm:
-                side.warm(services)
-                warm = True
-            result = side.ask(services, question.question, key)
-            stored.add(result)
-        results.append(result)
-        console.print(_line(f"{side.name} {number}/{len(questions)}", question, result), soft_wrap=True)
-    return results
+    """The side's results in the order of the questions, one after the other. `again`: ask what is stored too."""
+    asked = QuestionSet("compare", tuple(questions), scorer="exact", world=world)
+    number = iter(range(1, len(questions) + 1))
+
+    def tell(question: Question, result: Result) -> None:
+        place = f"{side.name} {next(number)}/{len(questions)}"
+        console.print(_line(place, question, result), soft_wrap=True)
+
+    runner = Runner(services, side, asked, stored, again=lambda result: again, tell=tell)
+    return runner.run()
 
 
 def figures(questions: Sequence[Question], results: Mapping[str, Sequence[Result]]) -> list[Figure]:

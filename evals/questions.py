@@ -1,8 +1,11 @@
 """Questions with known answers, one JSON object a line."""
 
+import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agent.errors import ResearchError
 
@@ -13,7 +16,11 @@ class BadQuestions(ResearchError):
 
 @dataclass(frozen=True)
 class Question:
-    """One question. `accept`: other answers that are as good. `example`: shown on the empty page."""
+    """One question. `accept`: other answers that are as good. `example`: shown on the empty page.
+
+    `level`: 1 to 3 where the set has levels, else 0. `files`: what is attached. An
+    empty `answer` is one that nobody here knows.
+    """
 
     id: str
     question: str
@@ -21,29 +28,121 @@ class Question:
     accept: tuple[str, ...] = ()
     kind: str = ""
     example: bool = False
+    level: int = 0
+    files: tuple[Path, ...] = ()
 
     @property
     def answers(self) -> tuple[str, ...]:
         """All answers that count as right."""
         return (self.answer, *self.accept)
 
+    def row(self) -> dict[str, Any]:
+        """The question as `load_questions` reads it; of its files only the names."""
+        return {
+            "id": self.id,
+            "question": self.question,
+            "answer": self.answer,
+            "accept": list(self.accept),
+            "kind": self.kind,
+            "level": self.level,
+            "files": [file.name for file in self.files],
+        }
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions that are asked and scored together.
+
+    `scorer`: a name in `evals.verdict.SCORERS`. `form`: what the agent is told
+    about the form of an answer, after each question. `notice`: what has to stand
+    beside everything that is stored of this set. `world`: a fingerprint of the
+    pages, or "web".
+    """
+
+    name: str
+    questions: tuple[Question, ...]
+    scorer: str = "leaderboard"
+    form: str = ""
+    notice: str = ""
+    world: str = "web"
+
+    def text(self, question: Question) -> str:
+        """What the agent is asked."""
+        return f"{question.question}\n\n{self.form}" if self.form else question.question
+
 
 def load_questions(path: Path) -> list[Question]:
-    """The questions of a JSONL file: `question` and `answer`, and what else a Question has. Raises BadQuestions."""
+    """The questions of a JSONL file: `question` and `answer`, and what else a Question has. Raises BadQuestions.
+
+    `files` are paths beside the file; each must be there.
+    """
     return [
-        Question(
-            id=str(row.get("id") or number),
-            question=row["question"],
-            answer=row["answer"],
-            accept=tuple(row.get("accept") or ()),
-            kind=str(row.get("kind") or row.get("type") or ""),
-            example=bool(row.get("example")),
-        )
+        question_of(row, number, path.parent)
         for number, row in enumerate(load_rows(path, ("question", "answer")), 1)
     ]
 
 
-def load_rows(path: Path, wanted: tuple[str, ...]) -> list[dict[str, str]]:
+def question_of(row: dict[str, Any], number: int, folder: Path) -> Question:
+    """The question of one row; without an id its number is the id. Raises BadQuestions."""
+    return Question(
+        id=str(row.get("id") or number),
+        question=row["question"],
+        answer=row["answer"],
+        accept=tuple(row.get("accept") or ()),
+        kind=str(row.get("kind") or row.get("type") or ""),
+        example=bool(row.get("example")),
+        level=_level(row.get("level")),
+        files=tuple(attachment(folder / name) for name in row.get("files") or ()),
+    )
+
+
+def attachment(path: Path) -> Path:
+    """The path, when a file is there. Raises BadQuestions."""
+    if not path.is_file():
+        raise BadQuestions(f"The attachment {path.name} is missing in {path.parent}: fetch the set again.")
+    return path
+
+
+def by_id(questions: Iterable[Question]) -> dict[str, Question]:
+    """The questions by their ids. Raises BadQuestions when two have the same."""
+    found: dict[str, Question] = {}
+    for question in questions:
+        if question.id in found:
+            raise BadQuestions(f"Two questions have the id {question.id!r}: give each its own.")
+        found[question.id] = question
+    return found
+
+
+def chosen(
+    questions: Iterable[Question],
+    *,
+    levels: Iterable[int] = (),
+    ids: Iterable[str] = (),
+    attachment: bool | None = None,
+    first: int = 0,
+) -> tuple[Question, ...]:
+    """Those that pass every filter that is given. Raises BadQuestions when none does, or an id is not there."""
+    given, wanted, at = tuple(questions), set(ids), set(levels)
+    if missing := sorted(wanted - {question.id for question in given}):
+        raise BadQuestions(f"There is no question with the id {missing[0]}: check the id and the set.")
+    found = tuple(
+        question
+        for question in given
+        if (not at or question.level in at)
+        and (not wanted or question.id in wanted)
+        and attachment in (None, bool(question.files))
+    )
+    if not found:
+        raise BadQuestions("No question passes all filters: leave one of them out.")
+    return found[:first] if first else found
+
+
+def digest(text: str) -> str:
+    """A short fingerprint of a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def load_rows(path: Path, wanted: tuple[str, ...]) -> list[dict[str, Any]]:
     """The objects of a JSONL file, each with the `wanted` texts. Raises BadQuestions, which names the line."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -67,3 +166,8 @@ def load_rows(path: Path, wanted: tuple[str, ...]) -> list[dict[str, str]]:
     if not rows:
         raise BadQuestions(f"{path.name} is empty: it needs one JSON object a line.")
     return rows
+
+
+def _level(value: Any) -> int:
+    text = str(value or "")
+    return int(text) if text.isdecimal() else 0

@@ -7,13 +7,19 @@ what was answered by other code is not taken for an answer of this one.
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from agent.events import Outcome
+from agent.errors import ResearchError
+from agent.events import Outcome, Usage
 
 _PROJECT = Path(__file__).resolve().parent.parent
+
+
+class ResultsNotKept(ResearchError):
+    """The file of the results cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -54,32 +60,62 @@ class Result:
     blocked: tuple[str, ...] = ()
     interrupted: bool = False
 
+    @property
+    def usage(self) -> Usage:
+        return Usage(self.prompt_tokens, self.completion_tokens, self.estimated)
+
 
 class ResultsFile:
-    """The results in one JSONL file. A line that a kill cut in half is as if it had not been asked."""
+    """The results in one JSONL file. A line that a kill cut in half is as if it had not been asked.
+
+    Safe to use from several threads of one process.
+    """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        """Raises ResultsNotKept when the file cannot be read or its folder not be made."""
         self._path = path
+        self._lock = threading.Lock()
         self._known: dict[Key, Result] = {}
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self.lines: list[Result] = []
+        """Every result that was ever stored, those asked again and those interrupted too: what was spent."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = path.read_bytes().split(b"\n") if path.exists() else []
+        except OSError as error:
+            raise ResultsNotKept(f"{path} cannot be used ({error.strerror}): name another file.") from error
         for line in lines:
             if result := _result(line):
-                self._known[result.key] = result
+                self._remember(result)
 
     def get(self, key: Key) -> Result | None:
+        """The newest result of that key which was not interrupted."""
         return self._known.get(key)
 
     def add(self, result: Result) -> None:
-        """Keep it, on disk when this returns."""
-        self._known[result.key] = result
-        line = json.dumps(asdict(result), ensure_ascii=False)
+        """Keep it, on disk when this returns. Raises ResultsNotKept; what was stored before stays."""
+        line = json.dumps(asdict(result), ensure_ascii=False).encode("utf-8", "replace")
+        with self._lock:
+            try:
+                self._append(line)
+            except OSError as error:
+                raise ResultsNotKept(
+                    f"A result cannot be kept in {self._path} ({error.strerror}): make room, then give the"
+                    " same command again, which goes on from the results that are there."
+                ) from error
+            self._remember(result)
+
+    def _append(self, line: bytes) -> None:
         with self._path.open("a+b") as file:
             if file.tell() and not _ends_line(file.fileno()):
                 file.write(b"\n")
-            file.write(line.encode() + b"\n")
+            file.write(line + b"\n")
             file.flush()
             os.fsync(file.fileno())
+
+    def _remember(self, result: Result) -> None:
+        self.lines.append(result)
+        if not result.interrupted:
+            self._known[result.key] = result
 
 
 def fingerprint(parts: Sequence[str | Path]) -> str:
@@ -101,11 +137,12 @@ def fingerprint(parts: Sequence[str | Path]) -> str:
     return digest.hexdigest()[:12]
 
 
-def _result(line: str) -> Result | None:
+def _result(line: bytes) -> Result | None:
     try:
         row = json.loads(line)
         row["key"], row["outcome"] = Key(**row["key"]), Outcome(row["outcome"])
-        return Result(**{**row, "sources": tuple(row["sources"]), "trace": tuple(row["trace"])})
+        lists = {name: tuple(row.get(name, ())) for name in ("sources", "trace", "blocked")}
+        return Result(**{**row, **lists})
     except (ValueError, TypeError, KeyError):
         return None
 

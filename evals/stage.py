@@ -12,6 +12,7 @@ from agent.services import Services, build_services
 from agent.settings import PROJECT, Settings
 from evals.closed_web import ClosedWeb
 from tools.search.chain import SearchChain
+from tools.search.results import SearchProvider
 
 TWO_TOOLS = ("web_search", "visit_page")
 
@@ -25,35 +26,49 @@ def library_services(settings: Settings, console: Console) -> Iterator[Services]
 
 @contextmanager
 def closed_web_services(
-    settings: Settings, console: Console, pages: Path, max_steps: int
+    settings: Settings, console: Console, pages: Path, max_steps: int, folder: Path | None = None
 ) -> Iterator[Services]:
     """Only the pages of that file can be searched and read, with two tools and the short prompt."""
-    with (
-        ClosedWeb(pages) as web,
-        _services(
-            settings,
-            console,
-            search="library",
-            allow_local_web=True,
-            prompt_profile="compact",
-            max_steps=max_steps,
-        ) as services,
-    ):
-        services.search, services.tools = SearchChain([web], mode="library"), TWO_TOOLS
+    changed = {"prompt_profile": "compact", "max_steps": max_steps}
+    with ClosedWeb(pages) as web, offline_services(settings, console, web, folder, **changed) as services:
+        services.tools = TWO_TOOLS
         yield services
 
 
 @contextmanager
-def _services(settings: Settings, console: Console, **changed: Any) -> Iterator[Services]:
+def offline_services(
+    settings: Settings, console: Console, web: SearchProvider, folder: Path | None = None, **changed: Any
+) -> Iterator[Services]:
+    """Only what that web on loopback holds can be searched and read, with all tools."""
+    changed = {"search": "library", "allow_local_web": True, **changed}
+    with _services(settings, console, folder, **changed) as services:
+        services.search = SearchChain([web], mode="library")
+        yield services
+
+
+@contextmanager
+def open_web_services(
+    settings: Settings, console: Console, folder: Path | None = None, **changed: Any
+) -> Iterator[Services]:
+    """The app as it is configured."""
+    with _services(settings, console, folder, **changed) as services:
+        yield services
+
+
+@contextmanager
+def _services(
+    settings: Settings, console: Console, folder: Path | None = None, **changed: Any
+) -> Iterator[Services]:
+    """`folder`: where what the runs read is kept while they go on; a temporary one if not given."""
     with (
-        tempfile.TemporaryDirectory(prefix="evals-") as folder,
+        tempfile.TemporaryDirectory(prefix="evals-", dir=folder) as place,
         console.status("preparing the model") as line,
     ):
 
         def progress(done: int, total: int, source: str) -> None:
             line.update(f"fetching the model from {source}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
-        services = build_services(settings.model_copy(update={"data_dir": Path(folder), **changed}), progress)
+        services = build_services(settings.model_copy(update={"data_dir": Path(place), **changed}), progress)
         line.stop()
         try:
             yield services

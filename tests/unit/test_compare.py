@@ -93,7 +93,7 @@ def test_what_is_stored_is_not_asked_again_after_a_restart(services: Services, t
     side, path = SIDES["research"], tmp_path / "raw.jsonl"
     asked = []
 
-    def ask(services: Services, question: str, key: Key) -> Result:
+    def ask(services: Services, question: str, key: Key, **options: Any) -> Result:
         asked.append(question)
         return replace(RESULT, key=key)
 

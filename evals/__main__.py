@@ -1,0 +1,82 @@
+"""Evaluations: `python -m evals gaia|world|set run|score|report|submit|compare`.
+
+A run that was broken off, in whatever way, goes on with the same command.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import ResearchError
+from evals import gaia_command, set_command
+from evals.command import compare, report, score
+from evals.options import filter_options, run_options
+
+_SETS = {"gaia": gaia_command, "set": set_command}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code of the command."""
+    given = _parser().parse_args(arguments)
+    console, wrong = Console(), Console(stderr=True)
+    # A container that is stopped ends like one at the keyboard.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _do(given, console)
+    except ResearchError as error:
+        wrong.print(Text(str(error), "red"), soft_wrap=True)
+        return 1
+    except KeyboardInterrupt:
+        wrong.print("Stopped; the same command goes on from here.")
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def _do(given: argparse.Namespace, console: Console) -> None:
+    match given.action:
+        case "run":
+            path = _SETS[given.set].run(given, console)
+            score(path, console)
+            console.print(Text(f"Kept in {path}"), soft_wrap=True)
+        case "score":
+            score(given.folder, console)
+        case "report":
+            report(given.folder, console)
+        case "compare":
+            compare(given.first_folder, given.second_folder, console)
+        case "submit":
+            gaia_command.submit(given, console)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m evals", description=__doc__)
+    sets = parser.add_subparsers(dest="set", required=True, metavar="|".join(_SETS))
+    for name, module in _SETS.items():
+        actions = sets.add_parser(name, help=(module.__doc__ or "").splitlines()[0]).add_subparsers(
+            dest="action", required=True
+        )
+        run = actions.add_parser("run", help="ask the questions, or what is left of them")
+        module.options(run)
+        filter_options(run)
+        run_options(run)
+        for action, what in (("score", "show the table"), ("report", "write the page and the CSV file")):
+            actions.add_parser(action, help=what).add_argument("folder", type=Path)
+        two = actions.add_parser("compare", help="two evaluations side by side, with a paired test")
+        two.add_argument("first_folder", type=Path)
+        two.add_argument("second_folder", type=Path)
+        if name == "gaia":
+            gaia_command.submit_options(
+                actions.add_parser("submit", help="write the leaderboard's file and check it")
+            )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

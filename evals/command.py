@@ -1,0 +1,100 @@
+"""What the commands do: run a set, and tell what was found."""
+
+import argparse
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import SettingsError
+from agent.events import Outcome
+from agent.services import Services
+from agent.settings import Settings
+from evals.budget import Meter
+from evals.display import Display
+from evals.figures import machine
+from evals.folder import About, Folder, held
+from evals.options import prices, question_limit, total_limit
+from evals.questions import QuestionSet
+from evals.report.table import paired_words, summary_table, write_csv
+from evals.runner import Runner
+from evals.sides import SIDES
+from evals.summary import Summary, compared
+from evals.verdict import SCORERS
+
+OpenServices = Callable[[Settings, Path], AbstractContextManager[Services]]
+"""Services for a set, given the settings and a place for what the runs read."""
+
+
+def run(
+    asked: QuestionSet,
+    open_services: OpenServices,
+    settings: Settings,
+    given: argparse.Namespace,
+    console: Console,
+) -> Path:
+    """Ask the set, or what is left of it; the folder. Raises errors under ResearchError."""
+    cost = prices(given)
+    if (given.dollars or given.question_dollars) and not cost.known:
+        raise SettingsError("A budget in dollars needs prices: add --price READ WRITTEN.")
+    path = given.out or settings.data_dir / "evals" / asked.name.replace(" ", "-")
+    if given.max_steps:
+        settings = settings.model_copy(update={"max_steps": given.max_steps})
+    with held(path) as work, open_services(settings, work) as services:
+        side = SIDES[given.side]
+        about = About(
+            name=asked.name,
+            world=asked.world,
+            model=services.endpoint.capabilities().name,
+            side=side.name,
+            steps=services.settings.max_steps,
+            code=side.fingerprint(),
+            scorer=asked.scorer,
+            form=asked.form,
+            notice=asked.notice,
+            prompt_price=cost.prompt,
+            completion_price=cost.completion,
+            machine=machine(),
+        )
+        folder = Folder.write(path, about, asked)
+        stored = folder.results_file()
+        meter = Meter(stored.lines, question=question_limit(given), total=total_limit(given), prices=cost)
+        display = Display(console, meter, SCORERS[asked.scorer])
+        runner = Runner(
+            services,
+            side,
+            asked,
+            stored,
+            repeats=given.repeat,
+            concurrency=given.concurrency,
+            meter=meter,
+            again=lambda result: given.failed and result.outcome is Outcome.FAILED,
+            tell=display.tell,
+        )
+        with display.of(len(asked.questions) * given.repeat, runner.open, given.concurrency):
+            runner.run()
+    return path
+
+
+def score(path: Path, console: Console) -> None:
+    """Show the table of an evaluation."""
+    console.print(summary_table(Summary(Folder.read(path))))
+
+
+def report(path: Path, console: Console) -> Path:
+    """Write the page and the CSV file; the page."""
+    summary = Summary(Folder.read(path))
+    write_csv(summary, path / "results.csv")
+    console.print(Text(f"{path / 'results.csv'}"), soft_wrap=True)
+    return path / "results.csv"
+
+
+def compare(first: Path, second: Path, console: Console) -> None:
+    """Show two evaluations and whether one is better."""
+    summaries = [Summary(Folder.read(path)) for path in (first, second)]
+    for summary in summaries:
+        console.print(summary_table(summary))
+    pair = compared(*summaries)
+    console.print(Text(paired_words(first.name, second.name, pair)), soft_wrap=True)

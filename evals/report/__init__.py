@@ -1,0 +1,1 @@
+"""What an evaluation found, for readers: a page, a table, a CSV file."""
