@@ -21,6 +21,7 @@ class StepNarrator:
         self._tools: dict[int, str] = {}
         self._done: Counter[str] = Counter()
         self._failed = 0
+        self._figures = 0
         self._last = ""
 
     def tool_started(self, call: int, tool: str, arguments: str) -> None:
@@ -37,6 +38,7 @@ class StepNarrator:
         self._emit(OutputPrinted(self._step, text))
 
     def figure(self, png: bytes) -> None:
+        self._figures += 1
         self._emit(FigureShown(self._step, base64.b64encode(png).decode()))
 
     def summary(self, ran: bool, error: str) -> str:
@@ -54,6 +56,8 @@ class StepNarrator:
             parts.append("looked for words in a page")
         if saved := self._done["download"]:
             parts.append(f"saved {saved} file{'s' * (saved > 1)}")
+        if self._figures:
+            parts.append("drew a figure" if self._figures == 1 else f"drew {self._figures} figures")
         if self._done["final_answer"]:
             parts.append("answered")
         if self._failed:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.box_limits import box_limits
 from agent.errors import EndpointBusy, ModelError, SettingsError, Stopped
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
@@ -200,14 +201,13 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
     manners = manners_of(settings)
     search = build_search(settings, library, manners)
     search.probe()
-    limits = Limits(step_seconds=settings.step_seconds, memory_bytes=settings.box_memory_mb << 20)
     endpoint = _endpoint(settings, progress)
     try:
         endpoint.capabilities(timeout=5)
     except ModelError as error:
         log.warning("the model endpoint cannot be used yet: %s", error)
     pool = BoxPool(level, command=command)
-    return Services(settings, endpoint, store, library, search, pool, limits, manners)
+    return Services(settings, endpoint, store, library, search, pool, box_limits(settings), manners)
 
 
 def sandbox_command(settings: Settings) -> Command | None:

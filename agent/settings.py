@@ -117,6 +117,40 @@ class Settings(BaseSettings):
     step_seconds: float = _var(
         30, "Seconds the code of one step may compute, tool time excluded", "1 to 600", ge=1, le=600
     )
+    step_cpu_seconds: float = _var(
+        30, "Seconds of CPU time the code of one step may use", "1 to 600", ge=1, le=600
+    )
+    step_grace_seconds: float = _var(
+        1,
+        "Seconds an interrupted step may take to unwind before its box is ended",
+        "0.1 to 10",
+        ge=0.1,
+        le=10,
+    )
+    step_output_chars: int = _var(
+        20_000,
+        "Characters of output kept of one step",
+        "1000 to 1000000",
+        ge=1000,
+        le=1_000_000,
+    )
+    step_tool_calls: int = _var(60, "Tool calls the code of one step may make", "1 to 10000", ge=1, le=10_000)
+    step_figures: int = _var(10, "Figures one step may show", "0 to 100", ge=0, le=100)
+    figure_kb: int = _var(1024, "Size of one figure, KB", "16 to 1400", ge=16, le=1400)
+    image_megapixels: float = _var(8, "Pixels of one image or figure, millions", "0.1 to 100", ge=0.1, le=100)
+    value_kb: int = _var(
+        1024,
+        "What one call may carry between the code and a tool, arrays and images not counted, KB",
+        "64 to 2048",
+        ge=64,
+        le=2048,
+    )
+    value_mb: int = _var(16, "Arrays, images and bytes that one call may carry, MB", "1 to 256", ge=1, le=256)
+    value_nesting: int = _var(24, "Depth of lists in lists that one call may carry", "4 to 64", ge=4, le=64)
+    scratch_mb: int = _var(
+        16, "Files the code may write, kept in its box's memory, MB in all", "0 to 1024", ge=0, le=1024
+    )
+    scratch_files: int = _var(100, "Files the code may write", "0 to 10000", ge=0, le=10_000)
     box_memory_mb: int = _var(1024, "Memory of one box, MB", "256 to 65536", ge=256, le=65536)
     sandbox: Literal["auto", "1", "2", "3", "4"] = _var(
         "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1, 2, 3 or 4"

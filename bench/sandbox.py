@@ -8,6 +8,7 @@ from pathlib import Path
 
 from smolagents.local_python_executor import LocalPythonExecutor
 
+from agent.errors import SandboxError
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
@@ -71,13 +72,42 @@ def measure() -> list[Figure]:
                 aim="at most 0.3 ms",
             ),
             Figure("memory of a box with pandas (RSS)", _resident_mb(box), "MB", aim="at most 110 MB"),
+            *_loaded_memory(box),
             _snippets(box, local),
+            *_level_two(),
             *measure_stop(cold),
         ]
     finally:
         box.cleanup()
         cold.close()
     return figures
+
+
+def _loaded_memory(box: SandboxExecutor) -> list[Figure]:
+    """What a library adds to a box that imports it."""
+    figures = []
+    for code in ("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()", "import scipy.stats"):
+        box(code)
+        figures.append(Figure(f"… and with {code.split()[1].split('.')[0]} too", _resident_mb(box), "MB"))
+    return figures
+
+
+def _level_two() -> list[Figure]:
+    """Start and memory of a box that opens no file, where that level holds."""
+    try:
+        pool = BoxPool(choose_level(2), size=0)
+    except SandboxError:
+        return []
+    box = _executor(pool)
+    try:
+        box("import pandas")
+        return [
+            Figure("box start, cold, at level 2", _milliseconds(lambda: _start(pool), 3), "ms"),
+            Figure("memory of a box with pandas at level 2 (RSS)", _resident_mb(box), "MB"),
+        ]
+    finally:
+        box.cleanup()
+        pool.close()
 
 
 def _snippets(box: SandboxExecutor, local: LocalPythonExecutor) -> Figure:

@@ -9,22 +9,41 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .frames import BadFrame, CannotCross
-
-if TYPE_CHECKING:
-    from .codec import Decoder, Encoder
+from .limits import Limits
 
 _DTYPE = re.compile(
     r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f[248]|[<>]c(8|16)|[<>][mM]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]"
 )
 _TEXT_DTYPE = re.compile(r"[<>]U[0-9]{1,7}")
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+# Kinds of column that their cells alone do not tell.
+_COLUMN = re.compile(r"category|boolean|U?Int(8|16|32|64)|Float(32|64)")
 NOT_MINE = object()
 
 
-def encode(encoder: "Encoder", value: Any, depth: int) -> Any:
+class Encoder(Protocol):
+    """What is needed here of the encoder in `codec.py`."""
+
+    limits: Limits
+
+    def value(self, value: Any, depth: int = 0) -> Any: ...
+    def blob(self, data: bytes) -> dict[str, int]: ...
+    def fits(self, size: int) -> None: ...
+
+
+class Decoder(Protocol):
+    """What is needed here of the decoder in `codec.py`."""
+
+    limits: Limits
+
+    def items(self, data: Any, depth: int) -> list[Any]: ...
+    def bytes(self, data: dict[str, Any]) -> bytes: ...
+
+
+def encode(encoder: Encoder, value: Any, depth: int) -> Any:
     """The value as JSON carries it, NOT_MINE when it is of no library that is known here."""
     pandas = sys.modules.get("pandas")
     if pandas is not None:
@@ -34,13 +53,21 @@ def encode(encoder: "Encoder", value: Any, depth: int) -> Any:
             return _encode_frame(encoder, value, depth)
         if isinstance(value, pandas.Series):
             name, data = encoder.value(value.name, depth + 1), _encode_column(encoder, value, depth)
-            return {"$": "series", "name": name, "index": _encode_index(encoder, value, depth), "data": data}
+            return {
+                "$": "series",
+                "name": name,
+                "index": _encode_index(encoder, value.index, depth),
+                "data": data,
+                "kind": _column_kind(value.dtype),
+            }
         if isinstance(value, pandas.Index):
             return encoder.value(value.tolist(), depth)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if isinstance(value, numpy.ndarray):
             return _encode_array(encoder, value, depth)
+        if isinstance(value, numpy.datetime64 | numpy.timedelta64):
+            return encoder.value(_without_nanoseconds(value).item(), depth)
         if isinstance(value, numpy.generic):
             plain = value.item()
             return NOT_MINE if isinstance(plain, numpy.generic) else encoder.value(plain, depth)
@@ -69,38 +96,52 @@ def check_png(data: bytes, pixels: int) -> tuple[int, int]:
     return width, height
 
 
-def _encode_array(encoder: "Encoder", value: Any, depth: int) -> Any:
-    kind = value.dtype.str
-    if not (_DTYPE.fullmatch(kind) or _TEXT_DTYPE.fullmatch(kind)):
-        return encoder.value(value.tolist(), depth)
+def _encode_array(encoder: Encoder, value: Any, depth: int) -> Any:
+    kind, masked = value.dtype.str, sys.modules["numpy"].ma.isMaskedArray(value)
+    if masked or not (_DTYPE.fullmatch(kind) or _TEXT_DTYPE.fullmatch(kind)):
+        if value.size > encoder.limits.frame_bytes:
+            raise CannotCross(f"it has {value.size:,} cells")
+        return encoder.value(_without_nanoseconds(value).tolist(), depth)
+    encoder.fits(value.nbytes)
     return {"$": "array", "dtype": kind, "shape": list(value.shape), **encoder.blob(value.tobytes())}
 
 
-def _encode_column(encoder: "Encoder", value: Any, depth: int) -> Any:
+def _without_nanoseconds(value: Any) -> Any:
+    """A time of numpy as one that the standard library knows too."""
+    return value.astype(value.dtype.str[:3] + "[us]") if value.dtype.str.endswith("[ns]") else value
+
+
+def _encode_column(encoder: Encoder, value: Any, depth: int) -> Any:
     if _DTYPE.fullmatch(getattr(value.dtype, "str", "")):
         return _encode_array(encoder, value.to_numpy(), depth + 1)
     cells = zip(value, value.isna(), strict=True)
     return [None if missing else encoder.value(cell, depth + 2) for cell, missing in cells]
 
 
-def _encode_index(encoder: "Encoder", value: Any, depth: int) -> Any:
-    index = value.index
-    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+def _column_kind(dtype: Any) -> str:
+    return str(dtype) if _COLUMN.fullmatch(str(dtype)) else ""
+
+
+def _encode_index(encoder: Encoder, index: Any, depth: int) -> Any:
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1 and index.name is None:
         return None
-    return [encoder.value(item, depth + 2) for item in index]
+    names = [encoder.value(name, depth + 2) for name in index.names]
+    return {"items": [encoder.value(item, depth + 2) for item in index], "names": names}
 
 
-def _encode_frame(encoder: "Encoder", value: Any, depth: int) -> Any:
+def _encode_frame(encoder: Encoder, value: Any, depth: int) -> Any:
     return {
         "$": "frame",
         "rows": len(value),
-        "columns": [encoder.value(name, depth + 2) for name in value.columns],
+        "columns": _encode_index(encoder, value.columns, depth),
+        "width": value.shape[1],
         "cells": [_encode_column(encoder, value.iloc[:, i], depth + 1) for i in range(value.shape[1])],
-        "index": _encode_index(encoder, value, depth),
+        "kinds": [_column_kind(dtype) for dtype in value.dtypes],
+        "index": _encode_index(encoder, value.index, depth),
     }
 
 
-def _array(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
+def _array(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
     raw, dtype, shape = decoder.bytes(data), data["dtype"], data["shape"]
     text = _TEXT_DTYPE.fullmatch(dtype)
     if not (text or _DTYPE.fullmatch(dtype)):
@@ -117,32 +158,55 @@ def _array(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
     return numpy.frombuffer(raw, kind).reshape(shape).copy()
 
 
-def _frame(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
+def _index(decoder: Decoder, data: Any, size: int, depth: int) -> Any:
+    """The index of `size` places that `_encode_index` wrote."""
     import pandas
 
-    rows, columns, cells = (
-        data["rows"],
-        decoder.items(data["columns"], depth),
-        decoder.items(data["cells"], depth),
-    )
-    fits = type(rows) is int and 0 <= rows <= decoder.limits.frame_bytes and len(cells) == len(columns)
+    if data is None:
+        return pandas.RangeIndex(size)
+    items, names = decoder.items(data["items"], depth), decoder.items(data["names"], depth)
+    if len(items) != size or not names or len(names) > 32:
+        raise BadFrame("an index that does not fit")
+    if len(names) == 1:
+        return pandas.Index(items, name=names[0]) if items else pandas.Index([], name=names[0], dtype=object)
+    if not all(type(item) is tuple and len(item) == len(names) for item in items):
+        raise BadFrame("an index whose levels do not fit")
+    return pandas.MultiIndex.from_tuples(items, names=names)
+
+
+def _column(cells: Any, kind: object, index: Any) -> Any:
+    import pandas
+
+    if kind == "":
+        return pandas.Series(cells, index=index)
+    if not isinstance(kind, str) or not _COLUMN.fullmatch(kind):
+        raise BadFrame("a column of a kind that may not cross")
+    return pandas.Series(cells, index=index, dtype=kind)
+
+
+def _frame(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
+    rows, width, kinds = data["rows"], data["width"], data["kinds"]
+    cells = decoder.items(data["cells"], depth)
+    fits = type(rows) is int and 0 <= rows <= decoder.limits.frame_bytes and len(cells) == width == len(kinds)
     if not fits or any(len(column) != rows for column in cells):
         raise BadFrame("a table whose columns do not fit")
-    index = range(rows) if data["index"] is None else decoder.items(data["index"], depth)
-    frame = pandas.DataFrame(dict(enumerate(cells)), index=index)
-    frame.columns = pandas.Index(columns) if columns else pandas.RangeIndex(0)
+    import pandas
+
+    index = _index(decoder, data["index"], rows, depth)
+    columns = {i: _column(cell, kinds[i], index) for i, cell in enumerate(cells)}
+    frame = pandas.DataFrame(columns, index=index)
+    frame.columns = _index(decoder, data["columns"], width, depth)
     return frame
 
 
-def _series(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
-    import pandas
-
-    index = None if data["index"] is None else decoder.items(data["index"], depth)
+def _series(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
     cells, name = decoder.items([data["data"], data["name"]], depth)
-    return pandas.Series(cells, index=index, name=name)
+    made = _column(cells, data["kind"], _index(decoder, data["index"], len(cells), depth))
+    made.name = name
+    return made
 
 
-def _image(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
+def _image(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
     raw = decoder.bytes(data)
     check_png(raw, decoder.limits.pixels)
     from PIL import Image
@@ -152,7 +216,7 @@ def _image(decoder: "Decoder", data: dict[str, Any], depth: int) -> Any:
     return image
 
 
-READERS: dict[str, Callable[["Decoder", dict[str, Any], int], Any]] = {
+READERS: dict[str, Callable[[Decoder, dict[str, Any], int], Any]] = {
     "array": _array,
     "frame": _frame,
     "series": _series,

@@ -56,15 +56,23 @@ class Box:
         """The process on this machine: the box, or the command that reaches it."""
         return self._child.pid
 
-    def open(self, level: int, limits: Limits, files_dir: Path | None) -> str:
+    def open(self, level: int, limits: Limits, files_dir: Path | None, shelf: bool = False) -> str:
         """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder,
         unless it runs behind a command, where that folder is not.
+
+        shelf: the box may ask for what it cannot open itself ("module", "data").
 
         Says as which user it runs. SandboxError when the level cannot be had: the box is ended then.
         """
         self._expect("ready")
         folder = "" if self.command or not files_dir else str(files_dir)
-        message = {"op": "open", "level": level, "limits": asdict(limits), "files_dir": folder}
+        message = {
+            "op": "open",
+            "level": level,
+            "limits": asdict(limits),
+            "files_dir": folder,
+            "shelf": shelf,
+        }
         self.send(message, [])
         self.limits = limits
         return str(self._expect("opened").message.get("user"))

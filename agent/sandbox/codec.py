@@ -5,6 +5,7 @@ are; all else is an object tagged with "$", whose raw bytes travel beside the
 JSON. What has no form of its own becomes its `repr`. Both sides run this file.
 """
 
+import collections
 import dataclasses
 import datetime as dt
 import decimal
@@ -16,7 +17,7 @@ import re
 from collections.abc import Callable, ItemsView, KeysView, ValuesView
 from typing import Any
 
-from . import arrays
+from . import arrays, times
 from .frames import BadFrame, CannotCross
 from .limits import Limits
 from .records import Record, RecordList, list_class, record_class, short
@@ -35,9 +36,13 @@ class Encoder:
         self.blobs: list[bytes] = []
         self.replaced: list[str] = []
         self._blob_bytes = 0
+        self._weight = 0
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """`value` as JSON carries it; CannotCross when it is too deep or its raw bytes are too many."""
+        self._weight += 1 + len(value) if isinstance(value, str) else 1
+        if self._weight > self.limits.frame_bytes:  # before anything of that size is made
+            raise CannotCross(f"it is larger than {self.limits.frame_bytes >> 10:,} KiB")
         if value is None or value is True or value is False or type(value) is str:
             return value
         if depth >= self.limits.nesting:
@@ -53,6 +58,7 @@ class Encoder:
         if isinstance(value, str):
             return str(value)
         if isinstance(value, bytes | bytearray | memoryview):
+            self.fits(value.nbytes if isinstance(value, memoryview) else len(value))
             return {TAG: "bytes", **self.blob(bytes(value))}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.name[0] != "_"}
@@ -64,28 +70,29 @@ class Encoder:
         if isinstance(value, tuple | set | frozenset):
             tag = next(k.__name__ for k in (tuple, set, frozenset) if isinstance(value, k))
             return {TAG: tag, "v": self._items(value, depth)}
-        if isinstance(value, range | KeysView | ValuesView | ItemsView):
+        if isinstance(value, range | collections.deque | KeysView | ValuesView | ItemsView):
             return self._items(value, depth)
         return self._special(value, depth)
 
     def blob(self, data: bytes) -> dict[str, int]:
         """Put raw bytes beside the JSON; what is returned says where they are."""
+        self.fits(len(data))
         at = self._blob_bytes
         self._blob_bytes += len(data)
-        if self._blob_bytes > self.limits.blob_bytes:
-            raise CannotCross(f"it is larger than {self.limits.blob_bytes >> 20} MiB")
         self.blobs.append(data)
         return {"at": at, "n": len(data)}
+
+    def fits(self, size: int) -> None:
+        """CannotCross when so many raw bytes more are too many."""
+        if self._blob_bytes + size > self.limits.blob_bytes:
+            raise CannotCross(f"it is larger than {self.limits.blob_bytes >> 20} MiB")
 
     def _special(self, value: Any, depth: int) -> Any:
         found = arrays.encode(self, value, depth)
         if found is not arrays.NOT_MINE:
             return found
-        if isinstance(value, dt.datetime | dt.date | dt.time):
-            tag = next(k.__name__ for k in (dt.datetime, dt.date, dt.time) if isinstance(value, k))
-            return {TAG: tag, "v": value.isoformat()}
-        if isinstance(value, dt.timedelta):
-            return {TAG: "timedelta", "v": [value.days, value.seconds, value.microseconds]}
+        if isinstance(value, dt.datetime | dt.date | dt.time | dt.timedelta):
+            return times.encode(value)
         if isinstance(value, complex):
             return {TAG: "complex", "v": [repr(value.real), repr(value.imag)]}
         if isinstance(value, decimal.Decimal) and abs(value.adjusted()) < _EXPONENT:
@@ -210,15 +217,19 @@ _READERS: dict[str, Callable[[Decoder, dict[str, Any], int], Any]] = {
     "dict": Decoder._dict,
     "record": Decoder._record,
     "records": Decoder._records,
-    "datetime": lambda d, v, n: dt.datetime.fromisoformat(v["v"]),
-    "date": lambda d, v, n: dt.date.fromisoformat(v["v"]),
-    "time": lambda d, v, n: dt.time.fromisoformat(v["v"]),
-    "timedelta": lambda d, v, n: dt.timedelta(*v["v"][:3]),
     "decimal": lambda d, v, n: _decimal(v),
     "fraction": lambda d, v, n: _fraction(v),
     "repr": lambda d, v, n: clean(v["v"]),
     **arrays.READERS,
 }
+
+
+def _alone(read: Callable[[dict[str, Any]], Any]) -> Callable[[Decoder, dict[str, Any], int], Any]:
+    """A reader that needs nothing of the decoder."""
+    return lambda decoder, data, depth: read(data)
+
+
+_READERS.update({tag: _alone(read) for tag, read in times.READERS.items()})
 
 
 def clean(text: Any) -> str:

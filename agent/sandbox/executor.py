@@ -11,6 +11,7 @@ from smolagents.local_python_executor import CodeOutput, PythonExecutor
 
 from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 
+from . import shelf
 from .arrays import check_png
 from .box import Box
 from .calls import STOP_GRACE, CallDesk, broken
@@ -24,6 +25,7 @@ from .probe import choose_level
 from .step import ExecutionObserver, Step
 
 _TICK = 0.02
+_LENT = 5000
 _log = logging.getLogger(__name__)
 
 
@@ -165,7 +167,9 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._box = self._pool.take()
         self._box.cancel = self.cancel
         try:
-            self.runs_as = self._box.open(self._pool.level.number, self._limits, self._files_dir)
+            level, here = self._pool.level.number, self._pool.command is None
+            shelf = level == 2 and here
+            self.runs_as = self._box.open(level, self._limits, self._files_dir, shelf=shelf)
             _log.info("box %d at level %s: the code %s", self._box.pid, self.level, self.runs_as)
             self._desk.tell(self._box)
             self._send_variables(self._box)
@@ -209,10 +213,22 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
                     self._show(box, step, frame)
                 case "call":
                     self._desk.serve(box, step, frame)
+                case "module" | "data":
+                    self._lend(box, step, frame)
                 case "done" | "failed" | "interrupted":
                     return step.finished(frame)
                 case _:
                     raise broken(box, "sent an unknown message")
+
+    def _lend(self, box: Box, step: Step, frame: Frame) -> None:
+        """Answer a box that may not open Python's own files."""
+        step.lent += 1
+        if step.lent > _LENT:
+            raise broken(box, f"asked for more than {_LENT:,} modules")
+        find = shelf.module if frame.op == "module" else shelf.data
+        reply, blobs = find(frame.message.get("name"), self._limits)
+        ask = frame.message.get("ask")
+        box.send({"op": frame.op, "ask": ask if type(ask) is int else 0, **reply}, blobs)
 
     def _watch(self, box: Box, step: Step) -> None:
         """Start the end of a step whose time is up or that was stopped; kill what does not unwind."""

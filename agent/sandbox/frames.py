@@ -26,7 +26,7 @@ def pack(message: dict[str, Any], blobs: list[bytes], limits: Limits) -> bytes:
         "utf-8", "replace"
     )
     if len(text) > limits.frame_bytes:
-        raise CannotCross(f"it is larger than {limits.frame_bytes / (1 << 20):.1f} MiB")
+        raise CannotCross(f"it is larger than {limits.frame_bytes >> 10:,} KiB")
     return b"".join([HEADER.pack(len(text), sum(map(len, blobs))), text, *blobs])
 
 

@@ -6,9 +6,9 @@ found, so that its import fails at once and says what there is.
 
 import importlib.util
 import logging
+import marshal
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from types import ModuleType
@@ -24,11 +24,27 @@ _BELOW = (
     *("et_xmlfile", "soupsieve", "typing_extensions", "six", "pytz", "tzdata", "pylab"),
     "pydantic_monty",  # for a box of level 3 itself; its code sees no module of this interpreter
 )
+_NEEDS_FILES = ("scipy",)  # half of it is no Python
 _FINDABLE = frozenset((*OFFERED, *_BELOW))
 # A library's own BLAS, loaded inside the lock, would start threads, and ends the step when it cannot.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 AfterImport = Callable[[ModuleType], None]
+# From a module's name: its file, its folder when it is a package, its code; None when there is none.
+Ask = Callable[[str], tuple[str, str, bytes] | None]
+
+
+class SentLoader:
+    """Runs a module whose code the host has sent."""
+
+    def __init__(self, code: bytes) -> None:
+        self._code = code
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary module will do."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(marshal.loads(self._code), module.__dict__)  # noqa: S102, S302 - the host sent it
 
 
 class Libraries(PathFinder):
@@ -36,14 +52,19 @@ class Libraries(PathFinder):
 
     def __init__(self, after: dict[str, AfterImport]) -> None:
         """`after`: what to do with a module, by its name, once it is imported."""
-        self._after = {"matplotlib": _without_config, **after}
+        self._after = {"matplotlib": _without_config, "mimetypes": _without_system_types, **after}
+        self.ask: Ask | None = None
+        """Gives a module where no file can be opened; None: modules are read from their files."""
 
     def find_spec(  # type: ignore[override]  # the base's is a class method
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if path is None and not _may_be_found(name):
+        if path is None and not may_be_found(name):
             return None
-        spec = PathFinder.find_spec(name, path, target)
+        if self.ask is None:
+            spec = PathFinder.find_spec(name, path, target)
+        else:
+            spec = None if name in _NEEDS_FILES else _sent(name, self.ask(name))
         if spec is not None and (name in self._after or name == "openpyxl"):
             self._prepare(name, spec)
         return spec
@@ -66,9 +87,13 @@ class Libraries(PathFinder):
         loader.exec_module = finished
 
 
-def install(after: dict[str, AfterImport]) -> None:
-    """Find modules by `Libraries` from now on."""
-    sys.meta_path[:] = [BuiltinImporter, FrozenImporter, Libraries(after)]
+def install(after: dict[str, AfterImport]) -> Libraries:
+    """Find modules by a `Libraries` from now on."""
+    libraries = Libraries(after)
+    for name in after.keys() & sys.modules.keys():
+        after[name](sys.modules[name])
+    sys.meta_path[:] = [BuiltinImporter, FrozenImporter, libraries]
+    return libraries
 
 
 def hide_environment() -> None:
@@ -83,9 +108,22 @@ def offered() -> list[str]:
     return [name for name in OFFERED if name in sys.modules or importlib.util.find_spec(name)]
 
 
-def _may_be_found(name: str) -> bool:
+def may_be_found(name: str) -> bool:
+    """Whether the module is of the standard library, of a library on offer, or of one below those."""
     top = name.partition(".")[0]
     return top in _FINDABLE or top in sys.stdlib_module_names or top.startswith("_sysconfigdata")
+
+
+def _sent(name: str, book: tuple[str, str, bytes] | None) -> ModuleSpec | None:
+    if book is None:
+        return None
+    origin, folder, code = book
+    loader: Any = SentLoader(code)
+    spec = ModuleSpec(name, loader, origin=origin, is_package=bool(folder))
+    if folder:
+        spec.submodule_search_locations = [folder]
+    spec.has_location = True
+    return spec
 
 
 def _environment(name: str, origin: str) -> dict[str, str]:
@@ -99,6 +137,10 @@ def _environment(name: str, origin: str) -> dict[str, str]:
 
 def _without_config(matplotlib: ModuleType) -> None:
     """matplotlib without a folder of its own: it lists its fonts anew in each session, in about 0.2 s."""
-    nowhere = tempfile.gettempprefix()  # a relative name that is not there
-    matplotlib._get_config_or_cache_dir = lambda base: nowhere  # type: ignore[attr-defined]
+    matplotlib._get_config_or_cache_dir = lambda base: "/nowhere"  # type: ignore[attr-defined]
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+
+
+def _without_system_types(mimetypes: Any) -> None:
+    """mimetypes with its own table: the system's may not be readable."""
+    mimetypes.knownfiles = []

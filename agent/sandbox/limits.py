@@ -31,5 +31,9 @@ class Limits:
     """Figures that one step may show."""
     figure_bytes: int = 1 << 20
     """PNG of one figure; a larger one is scaled down in the box."""
+    scratch_bytes: int = 16 << 20
+    """What the files that the code writes may hold in all; they live in the box's memory."""
+    scratch_files: int = 100
+    """How many files the code may write, and how many folders it may make."""
     open_files: int = 128
     """File descriptors of one box."""

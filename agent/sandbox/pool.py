@@ -29,7 +29,7 @@ class BoxPool:
         self.level = level
         self._size = size if level.runs_code else 0
         self.command = command
-        self._preload = tuple(preload_for(level.number) if preload is None else preload)
+        self._preload = tuple(preload_for(level.number, command is None) if preload is None else preload)
         self._ready: deque[Box] = deque()
         self._lock = threading.Lock()
         self._closed = False

@@ -153,7 +153,9 @@ def attack(number: int, command: Command | None = None) -> Trial:
         known = f"HOST, SECRET, PORT = {os.getpid()}, {str(secret)!r}, {server.getsockname()[1]}\n"
         code = _SMALL_ATTACKS if number == SMALL.number else _ATTACKS
         try:
-            with closing(Box(command, preload=_PRELOAD.get(number, ("ctypes", "socket")))) as box:
+            with closing(
+                Box(command, preload=_PRELOAD.get(number, ("ctypes", "socket", "encodings.idna")))
+            ) as box:
                 box.open(number, Limits(), None)
                 outcomes = _run(box, (_KNOWN_THERE if command else known) + code)
         except SandboxError as error:

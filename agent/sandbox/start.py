@@ -7,30 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-_MODULES = (
-    *(
-        "limits",
-        "frames",
-        "records",
-        "arrays",
-        "codec",
-        "channel",
-        "printed",
-        "figures",
-        "libraries",
-        "traces",
-    ),
-    *(
-        "landlock",
-        "seccomp",
-        "lock",
-        "attached",
-        "tool_function",
-        "monty_values",
-        "monty_errors",
-        "monty_worker",
-        "worker",
-    ),
+_MODULES = tuple(
+    """
+    limits frames records arrays times codec channel printed figures libraries traces
+    landlock seccomp lock scratch folder files tool_function
+    monty_values monty_errors monty_worker worker
+    """.split()
 )
 ENVIRONMENT = {
     "LANG": "C.UTF-8",

@@ -11,7 +11,7 @@ from agent.errors import BoxLost, CodeError, Stopped
 from .incoming import Frame
 from .limits import Limits
 
-_LOST = "; all variables are lost, and the next step starts in a new box."
+_LOST = "; all variables are lost, as are files that the code wrote, and the next step starts in a new box."
 
 
 class ExecutionObserver(Protocol):
@@ -34,6 +34,7 @@ class Step:
     tool_seconds: float = 0.0
     calls: int = 0
     figures: int = 0
+    lent: int = 0
     ending: str = ""
     kill_at: float = 0.0
     answer: Any = None

@@ -12,7 +12,7 @@ from .libraries import offered
 
 _SHOWN_FRAMES = 6
 _NO_WAY_OUT = "there is no network, thread or subprocess here; call the tools instead, one after the other"
-_NO_WRITING = "no file can be written here; keep the data in variables, or in io.StringIO or io.BytesIO"
+_WRITE_HERE = "files can be written only under plain names, such as open('rows.csv', 'w')"
 
 
 def remember(filename: str, code: str) -> None:
@@ -83,18 +83,16 @@ def _hint(error: BaseException) -> str:
         return ""
     if error.errno == errno.EPERM:
         return _NO_WAY_OUT
-    if "temporary directory" in text or error.errno == errno.EFBIG:
-        return _NO_WRITING
-    if str(error.filename).endswith((".py", ".so")):
-        return "no more modules can be loaded here; work with those that were loaded at the start"
+    if error.errno == errno.EFBIG:
+        return _WRITE_HERE
     if error.errno in (errno.EACCES, errno.ENOENT) and error.filename is not None:
-        return f"only the attached files can be read ({_attached()}), and none can be written"
+        return f"only the attached files can be read ({_attached()}), and {_WRITE_HERE}"
     return ""
 
 
 def _attached() -> str:
     try:
-        names = sorted(os.listdir())  # noqa: PTH208 - the box stands in the folder of the attached files
+        names = sorted(os.listdir())  # noqa: PTH208 - the box stands in the folder of its files
     except OSError:
         names = []
     return ", ".join(names[:20]) or "there are none"

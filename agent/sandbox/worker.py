@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from . import libraries, lock
-from .attached import AttachedFiles
 from .channel import Channel, Interrupted
 from .codec import Decoder, Encoder
 from .figures import Figures
+from .files import Files
 from .frames import CannotCross
 from .limits import Limits
 from .monty_worker import MontyWorker
@@ -39,16 +39,23 @@ class Worker:
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
+        self._files = Files()
         self._module = types.ModuleType("__main__")
         self._space = self._module.__dict__
         self._space.update(__builtins__=builtins, ToolError=ToolError)
         self._printed = Printed(channel)
         self._figures = Figures(self._send_figure, self._printed.write)
-        libraries.install({"matplotlib.pyplot": self._figures.take_over})
+        self._libraries = libraries.install(
+            {
+                "matplotlib.pyplot": self._figures.take_over,
+                "tempfile": self._files.take_tempfile,
+                "shutil": self._files.take_shutil,
+            }
+        )
         self._tool_functions: dict[str, ToolFunction] = {}
-        self._files: AttachedFiles | None = None
         self._step = 0
         self._call = 0
+        self._asked = 0
 
     def serve(self) -> None:
         handlers: dict[str, Callable[[dict[str, Any], Decoder], None]] = {
@@ -77,6 +84,11 @@ class Worker:
         except lock.CannotLock as error:
             self.channel.send({"op": "refused", "why": str(error)})
             os._exit(1)
+        self._files.begin(self.channel.limits)
+        if message["shelf"]:
+            self._libraries.ask, self._files.elsewhere = self._ask_module, self._ask_data
+        elif message["level"] == 2:
+            self._libraries.ask = lambda name: None  # so that an import says what there is
         self.channel.send({"op": "opened", "user": user})
 
     def _tools(self, message: dict[str, Any], decoder: Decoder) -> None:
@@ -90,8 +102,7 @@ class Worker:
         self._space.update(decoder.value(message["variables"]))
 
     def _file(self, message: dict[str, Any], decoder: Decoder) -> None:
-        self._files = self._files or AttachedFiles()
-        self._files.add(message["name"], decoder.value(message["content"]))
+        self._files.attach(message["name"], decoder.value(message["content"]))
 
     def _run(self, message: dict[str, Any], decoder: Decoder) -> None:
         self._step, self._call = message["step"], 0
@@ -180,6 +191,26 @@ class Worker:
             raise ToolError(message["message"])
         self._note(f"{tool} gave only the repr of", message["replaced"])
         return decoder.value(message["value"])
+
+    def _ask_module(self, name: str) -> tuple[str, str, bytes] | None:
+        message, decoder = self._asks("module", name)
+        code = decoder.value(message["code"])
+        return None if code is None else (message["origin"], message["folder"], code)
+
+    def _ask_data(self, path: str) -> bytes | None:
+        message, decoder = self._asks("data", path)
+        content: bytes | None = decoder.value(message["content"])
+        return content
+
+    def _asks(self, what: str, name: str) -> tuple[dict[str, Any], Decoder]:
+        """What the host has of Python's own files, where this process cannot open them."""
+        self._asked += 1
+        ask = self._asked
+        self.channel.send({"op": what, "step": self._step, "ask": ask, "name": name})
+        while True:
+            message, decoder = self.channel.receive()
+            if message.get("ask") == ask:
+                return message, decoder
 
     def _note(self, what: str, kinds: list[str]) -> None:
         if kinds:

@@ -23,7 +23,9 @@ NOTHING_LOCKED = Level(0, "nothing locked", "Where attacks must get through, or 
 LIMITS = Limits(step_seconds=15, grace_seconds=1, cpu_seconds=30, memory_bytes=256 << 20)
 
 # What the attacks import: at level 2 nothing can be imported later, and a failed import would prove nothing.
-_PRELOAD = "ctypes fcntl gc itertools json mmap numpy pickle resource signal socket subprocess zlib"
+_PRELOAD = (
+    "ctypes fcntl gc itertools json mmap numpy pickle resource signal socket subprocess unicodedata zlib"
+)
 _BEFORE = """
 import ctypes, errno, fcntl, io, os, resource, signal, socket, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)

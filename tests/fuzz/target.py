@@ -15,15 +15,16 @@ from agent.sandbox.step import text_of
 LIMITS = Limits(frame_bytes=1 << 16, blob_bytes=1 << 18, pixels=1 << 16)
 TAGS = {
     "array": "at n dtype shape",
-    "frame": "rows columns cells index",
-    "series": "name index data",
+    "frame": "rows columns width cells kinds index",
+    "series": "name index data kind",
     "record": "kind fields text",
     "records": "kind v text",
     **dict.fromkeys(("bytes", "image"), "at n"),
     **dict.fromkeys(
-        "tuple set frozenset dict decimal fraction datetime date time timedelta complex repr float".split(),
+        "tuple set frozenset dict decimal fraction date timedelta complex repr float".split(),
         "v",
     ),
+    **dict.fromkeys(("datetime", "time"), "v zone"),
     "pickle": "v",
 }
 FIELDS = sorted({*(field for fields in TAGS.values() for field in fields.split()), "items", "keys", "_kind"})
@@ -42,6 +43,10 @@ LEAVES = (
         "9" * 5000,
         "1/0",
         "2024-02-29",
+        "Europe/Berlin",
+        "../../etc/passwd",
+        "Int64",
+        "category",
     ),
     *(
         None,

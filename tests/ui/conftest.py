@@ -21,6 +21,10 @@ from ui.launch import launch
 from ui.page import Page
 
 CANALS = "library://engineering/canals.html"
+PLOT = """import matplotlib.pyplot as plt
+plt.bar(["Orme", "Quill"], [41, 57])
+plt.title("Length, km")
+plt.show()"""
 QUOTE = "The Suez Canal was opened on 17 November 1869."
 
 
@@ -49,6 +53,10 @@ def scripted(body: dict[str, Any]) -> Answer:
         if step == 1:
             return code("I read the file.", f"print(inspect_file_as_text({name[1]!r}))")
         return code("It is there.", "final_answer('The Orme is 41 km long.')")
+    if "Draw" in asked:
+        if step == 1:
+            return code("I draw them.", PLOT)
+        return code("Drawn.", "final_answer('The Quill is longer.')")
     if step == 1:
         return code(
             "I search for the canal.", "results = web_search('Suez Canal opened')\nprint(results)", delay=0.02

@@ -81,6 +81,32 @@ def test_a_finished_step_opens_to_its_thought_code_call_and_output(tab: Tab) -> 
     expect(inside.locator("code.language-text")).to_contain_text("Great canals")
 
 
+def test_what_the_code_draws_is_seen_in_its_step_below_its_output(tab: Tab) -> None:
+    ask(tab, "Draw the lengths of the Orme and the Quill.")
+    expect(ended(tab)).to_be_visible()
+    step(tab, 1).click()
+    inside = tab.locator(".children").filter(has_text="I draw them.")
+    figure, output = inside.get_by_role("img", name="figure"), inside.locator("code.language-text")
+    expect(figure).to_be_visible()
+    expect(output).to_have_text(re.compile(r"^\[figure 1: \d+x\d+\]\s*$"))
+    size = figure.evaluate("image => `[figure 1: ${image.naturalWidth}x${image.naturalHeight}]`")
+    expect(output).to_have_text(size)
+    tab.wait_for_timeout(600)  # the step is opening
+    stands = figure.evaluate(
+        """figure => {
+            const box = element => element.getBoundingClientRect(), at = box(figure);
+            const chat = box(document.querySelector("#chat"));
+            const output = box(document.querySelector("#chat .children code.language-text"));
+            return {below: at.top >= output.bottom, inside: chat.left <= at.left && at.right <= chat.right};
+        }"""
+    )
+    assert stands == {"below": True, "inside": True}
+    expect(step(tab, 1)).to_contain_text("drew a figure")
+    tab.reload()
+    step(tab, 1).click()
+    expect(tab.get_by_role("img", name="figure")).to_be_visible()
+
+
 def test_stop_ends_the_run_at_once_and_the_question_can_be_asked_again(tab: Tab) -> None:
     ask(tab, "Think slowly about the Orme.")
     expect(tab.get_by_text("word word word")).to_be_visible()

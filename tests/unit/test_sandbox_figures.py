@@ -18,10 +18,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's lo
 LIMITS = Limits(figures=3, pixels=2_000_000, figure_bytes=100_000)
 
 
-@pytest.fixture(scope="module")
-def drawing():
+@pytest.fixture(scope="module", params=[1, 2])
+def drawing(request):
     try:
-        pool = BoxPool(choose_level(1), size=0)
+        pool = BoxPool(choose_level(request.param), size=0)
     except SandboxError as error:
         pytest.skip(str(error))
     executor = SandboxExecutor(LIMITS, pool=pool)

@@ -2,11 +2,14 @@
 
 import datetime as dt
 import math
-from collections import namedtuple
+import tracemalloc
+from collections import Counter, deque, namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -22,6 +25,10 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.records import Record
 
 LIMITS = Limits()
+
+
+class Planet(Enum):
+    MARS = "mars"
 
 
 def crossed(value, typed=False):
@@ -52,7 +59,11 @@ def crossed(value, typed=False):
         1 + 2j,
         dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC),
         dt.date(2024, 2, 29),
+        dt.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin")),
+        dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=-3, minutes=-30))),
+        dt.datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),
         dt.time(1, 2, 3),
+        dt.time(1, 2, tzinfo=ZoneInfo("Asia/Tokyo")),
         dt.timedelta(days=-1, seconds=5),
         Decimal("1.10"),
         Fraction(1, 3),
@@ -112,6 +123,99 @@ def test_arrays_tables_and_images_arrive_equal():
 
     image = Image.new("RGB", (3, 2), "red")
     assert crossed(image).tobytes() == image.tobytes()
+
+
+def test_a_time_keeps_the_name_of_its_zone():
+    noon = dt.datetime(2024, 7, 1, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+    assert str(crossed(noon).tzinfo) == "Europe/Berlin"
+    assert crossed(noon) + dt.timedelta(days=180) == noon + dt.timedelta(days=180)
+    assert crossed(dt.datetime(2024, 10, 27, 2, 30, fold=1, tzinfo=noon.tzinfo)).fold == 1
+    assert crossed(pd.Timestamp("2024-07-01 12:00:00.123456", tz="Asia/Tokyo")).tzinfo.key == "Asia/Tokyo"
+
+
+@pytest.mark.parametrize(
+    ("value", "arrives"),
+    [
+        (np.int64(7), 7),
+        (np.bool_(True), True),
+        (np.str_("é"), "é"),
+        (np.datetime64("2024-02-29T12:00", "ns"), dt.datetime(2024, 2, 29, 12)),
+        (np.datetime64("NaT"), None),
+        (np.timedelta64(90, "s"), dt.timedelta(seconds=90)),
+        (pd.Timestamp("2024-02-29"), dt.datetime(2024, 2, 29)),
+        (pd.Timedelta(minutes=2), dt.timedelta(minutes=2)),
+        (pd.NaT, None),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), [1.0, None]),
+        (np.array([1, "a"], dtype=object), [1, "a"]),
+        (deque([1, 2]), [1, 2]),
+        (Counter("aab"), {"a": 2, "b": 1}),
+        (Planet.MARS, "mars"),
+        (bytearray(b"ab"), b"ab"),
+        (memoryview(b"ab"), b"ab"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_relative_of_a_plain_value_arrives_as_the_plain_one(value, arrives):
+    arrived = crossed(value)
+    assert arrived == arrives and type(arrived) is type(arrives)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"kind": ["a", "b"], "n": [1, 2]}).groupby("kind").sum(),
+        pd.DataFrame({"a": [1, 2]}, index=pd.MultiIndex.from_tuples([("x", 1), ("y", 2)], names=["k", None])),
+        pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "min"), ("a", "max")])),
+        pd.DataFrame({"a": [1, 2]}, index=pd.date_range("2024-01-31", periods=2, freq="ME", name="day", unit="us")).rename_axis(columns="what"),
+        pd.DataFrame({"c": pd.Categorical(["x", "y"]), "i": pd.array([1, None], dtype="Int64"), "b": pd.array([True, None], dtype="boolean")}),
+        pd.DataFrame({"t": pd.to_datetime(["2024-01-01", None], utc=True).as_unit("us")}),
+        pd.DataFrame({"list": [[1], [2, 3]], "dict": [{"a": 1}, None]}),
+        pd.DataFrame(index=[3, 4]),
+        pd.DataFrame(columns=["a", "b"]),
+    ],
+    ids=["named index", "two levels", "columns of two levels", "dates", "kinds", "zone", "nested", "no columns", "no rows"],
+)  # fmt: skip
+def test_a_table_keeps_its_index_its_names_and_the_kinds_of_its_columns(frame):
+    pd.testing.assert_frame_equal(crossed(frame), frame, check_freq=False)
+
+
+def test_a_series_keeps_its_index_and_kind():
+    for series in (
+        pd.Series([1, None], dtype="Int64", name="n", index=pd.Index(["a", "b"], name="k")),
+        pd.Series(["x", "y"], dtype="category"),
+        pd.Series([], dtype="float64"),
+        pd.Series([1, 2], index=pd.MultiIndex.from_product([["a"], [1, 2]], names=["k", "n"])),
+    ):
+        pd.testing.assert_series_equal(crossed(series), series)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_an_image_arrives_in_its_mode(mode):
+    image = Image.effect_noise((5, 4), 90).convert(mode) if mode != "I;16" else Image.new(mode, (5, 4), 999)
+    assert crossed(image).mode == mode
+    assert crossed(image).tobytes() == image.tobytes()
+    assert crossed(Image.new("CMYK", (2, 2))).mode == "RGB"
+
+
+def test_a_value_too_large_to_cross_is_refused_before_it_is_copied():
+    large, text = np.zeros(1 << 28, "u1"), "x" * (1 << 26)
+    image = Image.new("L", (10_000, 10_000))
+    values = (large, memoryview(large), pd.Series(large), pd.DataFrame({"a": large}), text, {1: text}, [text])
+    tracemalloc.start()
+    for value in (*values, image):
+        with pytest.raises(CannotCross):
+            Encoder(LIMITS).value(value)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    "value", [range(10**12), [0] * (LIMITS.frame_bytes + 1), np.full(1 << 21, None)], ids=type
+)
+def test_a_list_without_end_is_refused_when_it_is_too_long(value):
+    with pytest.raises(CannotCross):
+        Encoder(LIMITS).value(value)
 
 
 @dataclass(frozen=True)
@@ -197,6 +301,22 @@ def test_a_value_that_is_too_deep_or_too_large_is_refused_at_the_sender():
         {"$": "image", "at": 0, "n": 8},
         {"$": "frame", "columns": ["a"], "rows": 10**12, "cells": [[1]], "index": None},
         {"$": "frame", "columns": [], "rows": 10**12, "cells": [], "index": None},
+        {"$": "frame", "columns": None, "rows": 10**12, "width": 0, "cells": [], "kinds": [], "index": None},
+        {"$": "frame", "columns": None, "rows": 1, "width": 1, "cells": [[1]], "kinds": ["O"], "index": None},
+        {"$": "frame", "columns": None, "rows": 1, "width": 1, "cells": [[1]], "kinds": [7], "index": None},
+        {
+            "$": "frame",
+            "columns": None,
+            "rows": 1,
+            "width": 1,
+            "cells": [[1]],
+            "kinds": [""],
+            "index": {"items": [1, 2], "names": [None]},
+        },
+        {"$": "series", "name": None, "data": [1], "kind": "", "index": {"items": [1], "names": [1, 2]}},
+        {"$": "series", "name": None, "data": [1], "kind": "", "index": {"items": [1], "names": []}},
+        {"$": "datetime", "v": "2024-01-01T00:00:00", "zone": "../../etc/passwd"},
+        {"$": "datetime", "v": "2024-01-01T00:00:00", "zone": 7},
         {"$": "set", "v": [[]]},
         {"$": "record", "kind": 3, "fields": {}, "text": ""},
         {"$": "__class__"},
