@@ -147,14 +147,12 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self._talk = Memory(self.profile, self.system_prompt, asked, self._prompt_tokens)
 
     def _first_code(self, question: str) -> str:
-        """What the first step runs whatever the model writes; empty where its own words may be needed.
-
-        A follow-up question seldom stands alone, a long one is no query, and an attached file comes first.
-        """
-        alone = not self._conversation and not self._files and len(question) <= _LONGEST_QUERY
-        if not alone or "web_search" not in self.tools:
+        """What the first step runs whatever the model writes; empty where the model writes it."""
+        first = "inspect_file_as_text" if self._files else "web_search"
+        if first not in self.tools or (not self._files and len(question) > _LONGEST_QUERY):
             return ""
-        return self.profile.render(self.profile.opening, question=question)
+        words = {"question": question, "conversation": self._conversation, "files": self._files}
+        return self.profile.render(self.profile.opening, **words)
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
         """Ask the model, run its code, tell it what came out."""

@@ -10,7 +10,14 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from agent.errors import SettingsError
@@ -24,6 +31,10 @@ def _http_url(value: str) -> str:
     if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0):
         raise ValueError("no http address")
     return value.rstrip("/")
+
+
+def _capitals(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
 
 
 def _existing_file(value: Path | None) -> Path | None:
@@ -213,7 +224,7 @@ class Settings(BaseSettings):
     app_host: str = _var("127.0.0.1", "Address the page listens on", "an address of this machine")
     port: int = _var(7860, "Port of the page", "1 to 65535", ge=1, le=65535)
     space_id: str = _var("", "Set by Hugging Face on a Space; the sandbox then fails closed", "a text")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = _var(
+    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_capitals)] = _var(
         "INFO", "How much the log says", "DEBUG, INFO, WARNING or ERROR"
     )
 
@@ -231,9 +242,11 @@ def load_settings() -> Settings:
         name = str(first["loc"][0]).lower()
         extra = Settings.model_fields[name].json_schema_extra
         accepts = extra["accepts"] if isinstance(extra, dict) else ""
+        # What pydantic says of a number or a choice, `accepts` says in better words.
+        ours = first.get("ctx", {}).get("error")
+        why = f" ({ours})" if ours else ""
         raise SettingsError(
-            f"{name.upper()} has a value that cannot be used ({first['msg'].removeprefix('Value error, ')}): "
-            f"it takes {accepts}; correct it or unset it."
+            f"{name.upper()} has a value that cannot be used{why}: it takes {accepts}; correct it or unset it."
         ) from None
 
 

@@ -33,6 +33,6 @@ if [ "$(uname -s)" = Linux ] && ! /sbin/ldconfig -p | grep -q libgomp.so.1; then
 fi
 
 for file in "$@"; do
-    echo "Installing $file ..."
+    echo "Installing $file, which may take some minutes ..."
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$file" -c constraints.txt
 done

@@ -32,7 +32,7 @@ def add_research_function(services: Services, sessions: SessionRegistry) -> None
         try:
             session = sessions.open()
         except ResearchError as error:
-            raise gr.Error(str(error)) from None
+            raise gr.Error(str(error), print_exception=False) from None
         try:
             run = session.ask(question)
             async for events in follow_live(services.store, run.id):
@@ -41,7 +41,7 @@ def add_research_function(services: Services, sessions: SessionRegistry) -> None
                         return _result(run.id, event)
             raise gr.Error("The run ended without an answer; ask again.")
         except ResearchError as error:
-            raise gr.Error(str(error)) from None
+            raise gr.Error(str(error), print_exception=False) from None
         finally:
             sessions.close(session.id)
 

@@ -15,7 +15,7 @@ from gradio.components.chatbot import OptionDict
 from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source, StepStarted
 from ui.step import Step
 from ui.untrusted import attribute, literal, literal_lines, prose, web_address
-from ui.words import ENDINGS, count, duration
+from ui.words import ENDINGS, NO_SOURCE, count, duration
 
 
 def transcript(events: Iterable[Event], key: str = "run") -> list[gr.ChatMessage]:
@@ -98,6 +98,8 @@ def _ending(event: RunEnded, question: str) -> list[gr.ChatMessage]:
     if event.sources:
         lines = "\n".join(f"{place}. {_source(source)}" for place, source in enumerate(event.sources, 1))
         said.append(gr.ChatMessage(f"<small>Sources</small>\n\n{lines}"))
+    elif event.answer.strip():
+        said.append(gr.ChatMessage(f"<small>{NO_SOURCE}</small>"))
     reason = f": {literal(event.reason.rstrip('.'))}" if event.reason else ""
     cost = f"{count(event.steps, 'step')} · {duration(event.seconds)}"
     last = gr.ChatMessage(f"<small>{ENDINGS[event.outcome]}{reason} · {cost}</small>")

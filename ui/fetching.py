@@ -37,7 +37,17 @@ def fetching(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     )
     task = bar.add_task("", visible=False)
 
+    told = -1
+
     def tell(done: int, total: int, source: str) -> None:
+        nonlocal told
+        if not console.is_terminal:  # a log shows no bar, and minutes of silence look like a fault
+            if (tenths := 10 * done // max(total, 1)) != told:
+                told = tenths
+                console.print(
+                    f"The model: {source}, {10 * tenths} % of {total / 1e9:.1f} GB", highlight=False
+                )
+            return
         bar.start()
         bar.update(task, description=f"The model: {source}", completed=done, total=total, visible=True)
 

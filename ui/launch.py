@@ -1,6 +1,7 @@
 """Serving the page, with every door of Gradio closed that this app does not need."""
 
 import socket
+from errno import EADDRNOTAVAIL
 
 import gradio as gr
 
@@ -19,6 +20,10 @@ def need_free_port(host: str, port: int) -> None:
 
 
 def _taken(host: str, port: int, error: OSError) -> SettingsError:
+    if error.errno == EADDRNOTAVAIL:
+        return SettingsError(
+            f"APP_HOST names {host}, which is no address of this machine: correct it or unset it."
+        )
     return SettingsError(
         f"The page cannot listen on port {port} of {host} ({error.strerror or 'it is taken'}):"
         " set PORT to a free one, or end the program that has it."

@@ -41,7 +41,7 @@ from ui.clip import OUTPUT_CHARS, Clip
 from ui.fetching import fetching
 from ui.follow import follow
 from ui.logs import keep_log
-from ui.words import ENDINGS, SOURCE_MARKS, count, duration
+from ui.words import ENDINGS, NO_SOURCE, SOURCE_MARKS, count, duration
 
 EXIT_CODES = {Outcome.ANSWERED: 0, Outcome.PARTIAL: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
 
@@ -145,6 +145,8 @@ class Narrator:
                 quote = f"“{source.quote}”" if source.quote else ""
                 words = (f"[{place}]", source.title, source.url, mark, quote)
                 self._answer.print(Text(plain(" ".join(filter(None, words)))), soft_wrap=True)
+            if not event.sources:
+                self._steps.print(Text(NO_SOURCE, "dim"))
         reason = f": {event.reason}" if event.reason else ""
         tokens = event.usage.prompt_tokens + event.usage.completion_tokens
         cost = f"{count(event.steps, 'step')} · {tokens:,} tokens · {duration(event.seconds)}"

@@ -11,6 +11,7 @@ ENDINGS = {
     Outcome.FAILED: "No answer",
 }
 
+NO_SOURCE = "No source was found for this answer."
 SOURCE_MARKS = {"verified": "✓", "located": "", "unverified": "unverified"}
 
 

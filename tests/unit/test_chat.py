@@ -241,3 +241,11 @@ def test_steps_that_are_over_are_not_rendered_again() -> None:
     for event in RUN[12:20]:
         script.add(event)
     assert all(old is new for old, new in zip(before, script.messages(), strict=False))
+
+
+def test_an_answer_without_a_source_says_so() -> None:
+    said = [str(message.content) for message in transcript([STARTED, ended()])]
+    assert any("No source was found for this answer." in text for text in said)
+    source = Source("library://a", "A", "Because", "verified", "")
+    said = [str(message.content) for message in transcript([STARTED, ended(sources=(source,))])]
+    assert not any("No source was found" in text for text in said)

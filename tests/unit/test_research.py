@@ -298,20 +298,22 @@ def test_a_small_model_searches_for_the_whole_question_first_whatever_it_wrote(w
     assert MARS in app.sent(1)
 
 
-@pytest.mark.parametrize("why", ["follow-up", "attachment", "long"])
-def test_where_the_question_alone_is_no_query_a_small_model_writes_its_first_code_itself(
-    world: MakeWorld, tmp_path: Path, why: str
-) -> None:
-    first = [reply("I look."), answer("two")] if why == "follow-up" else []
-    app = world(*first, step("I count.", "print(1)"), answer("two"), prompt_profile="compact")
-    files = []
-    if first:
-        app.ask(QUESTION)
-    if why == "attachment":
-        files = [tmp_path / "moons.txt"]
-        files[0].write_text("Phobos")
-    told = app.ask(QUESTION if why != "long" else QUESTION * 30, files)
-    assert codes(told)[0] == "print(1)"
+def test_a_small_model_searches_for_a_follow_up_together_with_what_it_follows(world: MakeWorld) -> None:
+    app = world(*[reply("I look."), answer("Mars")] * 2, prompt_profile="compact")
+    app.ask("Which planet is red?")
+    assert codes(app.ask("How many moons has it?"))[0] == "print(web_search('How many moons has it? Mars'))"
+
+
+def test_a_small_model_reads_what_was_attached_first(world: MakeWorld, tmp_path: Path) -> None:
+    app = world(reply("I look."), answer("two"), prompt_profile="compact")
+    (tmp_path / "moons.txt").write_text("Phobos")
+    assert codes(app.ask(QUESTION, [tmp_path / "moons.txt"]))[0] == "print(inspect_file_as_text('moons.txt'))"
+    assert "Phobos" in app.sent(1)
+
+
+def test_a_small_model_writes_its_own_query_for_a_question_too_long_to_be_one(world: MakeWorld) -> None:
+    app = world(step("I count.", "print(1)"), answer("two"), prompt_profile="compact")
+    assert codes(app.ask(QUESTION * 30))[0] == "print(1)"
 
 
 def test_the_words_of_a_page_are_no_template_of_the_prompt(world: MakeWorld) -> None:
