@@ -352,7 +352,8 @@ def forged_calls(arena: Arena) -> str:
         "    last = channel.receive()[0]['op']\n"
         "f'{refused} refused, then {last}'"
     )
-    said = arena.happened(code, {"ours": ours}, step_seconds=20, tool_calls=50)
+    # Ten thousand calls may take long on a machine that is busy; what is tried here is their number.
+    said = arena.happened(code, {"ours": ours}, step_seconds=100, cpu_seconds=100, tool_calls=50)
     other.cleanup()
     return f"{said}, {len(seen)} calls served, others' tools {'used' if 'theirs' in seen else 'untouched'}"
 
