@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.text import Text
 
 from agent.errors import ResearchError
-from evals import gaia_command, set_command
+from evals import gaia_command, set_command, world_command
 from evals.command import compare, report, score
 from evals.options import filter_options, run_options
 
-_SETS = {"gaia": gaia_command, "set": set_command}
+_SETS = {"gaia": gaia_command, "world": world_command, "set": set_command}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

