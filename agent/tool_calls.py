@@ -7,6 +7,7 @@ ToolCallingAgent: calls of one reply run in their order, and each result is told
 
 import json
 from collections.abc import Generator
+from contextlib import closing
 from typing import Any
 
 from smolagents import ActionStep, Tool
@@ -58,23 +59,26 @@ class ToolCallAgent(ResearchAgent):
         step.model_input_messages = messages = self._talk.messages()
         number, finish, text, told = step.step_number, None, "", 0
         collector = CallCollector()
-        for delta in self.model.generate_stream(messages, tools_to_call_from=tools):
-            if delta.restart:
-                text, told = "", 0
-                self._emit(ReplyRestarted(number))
-            if delta.reasoning:
-                self._emit(ReasoningWritten(number, delta.reasoning))
-            text += delta.content or ""
-            sure = min(
-                (at for mark in CALL_MARKS if (at := text.find(mark)) >= 0),
-                default=open_end(text, CALL_MARKS),
-            )
-            if sure > told:
-                self._emit(ThoughtWritten(number, text[told:sure]))
-                told = sure
-            collector.add(delta.tool_calls or [])
-            finish = delta.finish_reason or finish
-            yield delta
+        with closing(self.model.generate_stream(messages, tools_to_call_from=tools)) as deltas:
+            for delta in deltas:
+                if delta.restart:
+                    text, told = "", 0
+                    self._emit(ReplyRestarted(number))
+                if delta.reasoning:
+                    self._emit(ReasoningWritten(number, delta.reasoning))
+                text += delta.content or ""
+                sure = min(
+                    (at for mark in CALL_MARKS if (at := text.find(mark)) >= 0),
+                    default=open_end(text, CALL_MARKS),
+                )
+                if sure > told:
+                    self._emit(ThoughtWritten(number, text[told:sure]))
+                    told = sure
+                collector.add(delta.tool_calls or [])
+                finish = delta.finish_reason or finish
+                yield delta
+                if "}" in (delta.content or "") and calls_in(text, self.tools)[1]:
+                    break  # written as text, and whole: what follows is not wanted, if it ever ends
         usage = self.model.last_usage
         step.token_usage = TokenUsage(usage.prompt_tokens, usage.completion_tokens)
         if not usage.estimated:

@@ -303,9 +303,9 @@ f"{refused} refused, then {last}"
 
 
 def unread(arena: Arena) -> str:
-    """A call returns with its reply only, so no reply can be left unread; a thousand large ones are read."""
-    code = "for _ in range(200): big()\n'each reply was read'"
-    return arena.happened(code, {"big": lambda: "x" * 900_000}, tool_calls=10**6, step_seconds=10)
+    """A call returns with its reply only, so no reply can be left unread; many large ones are read."""
+    code = "for _ in range(50): big()\n'each reply was read'"
+    return arena.happened(code, {"big": lambda: "x" * 900_000}, tool_calls=10**6, step_seconds=30)
 
 
 def bombs(arena: Arena) -> str:

@@ -117,6 +117,13 @@ def test_a_model_that_writes_its_call_as_text_is_understood(codeless: MakeWorld,
     assert set(told.text(ThoughtWritten).split()) <= {"I", "look."}
 
 
+def test_what_a_model_writes_after_its_call_is_not_waited_for(codeless: MakeWorld) -> None:
+    text = json.dumps({"name": "final_answer", "arguments": {"answer": "two"}})
+    app = codeless(reply(pieces=["```json\n", text, *["\n"] * 1000], delay=0.02, finish_reason="length"))
+    assert app.ask(QUESTION).end.answer == "two"
+    assert app.endpoint.requests[-1].hung_up.wait(5)
+
+
 def test_a_server_that_takes_no_tools_is_asked_in_words(codeless: MakeWorld) -> None:
     app = codeless(
         refuse(400, {"error": {"message": "tools are not supported"}}),
