@@ -34,5 +34,5 @@ def test_a_taken_port_or_a_foreign_address_stops_the_start_with_one_sentence() -
         ):
             need_free_port("127.0.0.1", port)
     need_free_port("127.0.0.1", port)
-    with pytest.raises(SettingsError, match="^APP_HOST names 192.0.2.1, "):
+    with pytest.raises(SettingsError, match=r"^APP_HOST names 192\.0\.2\.1, "):
         need_free_port("192.0.2.1", port)
