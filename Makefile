@@ -1,10 +1,10 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask doctor model test unit ui live attack fuzz soak screenshot check format bench clean
+.PHONY: help app ask doctor model test unit ui live attack fuzz soak screenshot check format bench eval-demo clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 app: .venv/.app ## serve the page on port 7860 (PORT=...)
 	@$(BIN)/python app.py
@@ -57,6 +57,9 @@ format: .venv/.dev ## put the code into shape
 bench: .venv/.dev model ## measure; writes bench/results.json (S="sandbox model" for some sections)
 	$(BIN)/python -m bench $(S)
 
+eval-demo: .venv/.evals model ## ten questions about an offline world, asked of the embedded model, with a report
+	$(BIN)/python -m evals world run --seed 1 --first 10 --concurrency 1 --max-steps 8 --open
+
 clean: ## remove what the commands made
 	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
@@ -64,9 +67,13 @@ clean: ## remove what the commands made
 	@sh scripts/venv.sh requirements.txt
 	@touch $@
 
+.venv/.evals: .venv/.app requirements-evals.txt
+	@sh scripts/venv.sh requirements-evals.txt
+	@touch $@
+
 .venv/.dev: requirements.txt requirements-dev.txt requirements-evals.txt constraints.txt
 	@sh scripts/venv.sh requirements-dev.txt
-	@touch .venv/.app $@
+	@touch .venv/.app .venv/.evals $@
 
 .venv/.fuzz: .venv/.dev requirements-fuzz.txt
 	@sh scripts/venv.sh requirements-fuzz.txt

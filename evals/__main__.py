@@ -44,11 +44,11 @@ def _do(given: argparse.Namespace, console: Console) -> None:
         case "run":
             path = _SETS[given.set].run(given, console)
             score(path, console)
-            console.print(Text(f"Kept in {path}"), soft_wrap=True)
+            report(path, console, show=given.open)
         case "score":
             score(given.folder, console)
         case "report":
-            report(given.folder, console)
+            report(given.folder, console, show=given.open)
         case "compare":
             compare(given.first_folder, given.second_folder, console)
         case "submit":
@@ -66,8 +66,11 @@ def _parser() -> argparse.ArgumentParser:
         module.options(run)
         filter_options(run)
         run_options(run)
-        for action, what in (("score", "show the table"), ("report", "write the page and the CSV file")):
-            actions.add_parser(action, help=what).add_argument("folder", type=Path)
+        actions.add_parser("score", help="show the table").add_argument("folder", type=Path)
+        page = actions.add_parser("report", help="write the page and the CSV file")
+        page.add_argument("folder", type=Path)
+        for action in (run, page):
+            action.add_argument("--open", action="store_true", help="open the page in a browser")
         two = actions.add_parser("compare", help="two evaluations side by side, with a paired test")
         two.add_argument("first_folder", type=Path)
         two.add_argument("second_folder", type=Path)

@@ -1,6 +1,7 @@
 """What the commands do: run a set, and tell what was found."""
 
 import argparse
+import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,12 +16,13 @@ from agent.settings import Settings
 from evals.budget import Meter
 from evals.display import Display
 from evals.figures import machine
-from evals.folder import About, Folder, held
+from evals.folder import About, BadFolder, Folder, held
 from evals.options import prices, question_limit, total_limit
-from evals.questions import QuestionSet
+from evals.questions import QuestionSet, digest
+from evals.report.page import report_page
 from evals.report.table import paired_words, summary_table, write_csv
 from evals.runner import Runner
-from evals.sides import SIDES
+from evals.sides import SIDES, Side
 from evals.summary import Summary, compared
 from evals.verdict import SCORERS
 
@@ -39,11 +41,11 @@ def run(
     cost = prices(given)
     if (given.dollars or given.question_dollars) and not cost.known:
         raise SettingsError("A budget in dollars needs prices: add --price READ WRITTEN.")
-    path = given.out or settings.data_dir / "evals" / asked.name.replace(" ", "-")
     if given.max_steps:
         settings = settings.model_copy(update={"max_steps": given.max_steps})
+    side = SIDES[given.side]
+    path = given.out or _own_folder(asked, side, settings)
     with held(path) as work, open_services(settings, work) as services:
-        side = SIDES[given.side]
         about = About(
             name=asked.name,
             world=asked.world,
@@ -78,17 +80,30 @@ def run(
     return path
 
 
+def _own_folder(asked: QuestionSet, side: Side, settings: Settings) -> Path:
+    """One for each set, agent, endpoint and state of the code."""
+    what = f"{side.name} {side.fingerprint()} {settings.tgi_url} {settings.model_id} {settings.max_steps} {asked.world}"
+    return settings.data_dir / "evals" / f"{asked.name.replace(' ', '-')}-{digest(what)}"
+
+
 def score(path: Path, console: Console) -> None:
     """Show the table of an evaluation."""
     console.print(summary_table(Summary(Folder.read(path))))
 
 
-def report(path: Path, console: Console) -> Path:
-    """Write the page and the CSV file; the page."""
+def report(path: Path, console: Console, *, show: bool = False) -> Path:
+    """Write the page and the CSV file, and open the page in a browser if `show`; the page."""
     summary = Summary(Folder.read(path))
-    write_csv(summary, path / "results.csv")
-    console.print(Text(f"{path / 'results.csv'}"), soft_wrap=True)
-    return path / "results.csv"
+    page = path / "report.html"
+    try:
+        write_csv(summary, path / "results.csv")
+        page.write_text(report_page(summary), "utf-8")
+    except OSError as error:
+        raise BadFolder(f"The report cannot be written into {path} ({error.strerror}): make room.") from error
+    console.print(Text(f"Report: {page}"), soft_wrap=True)
+    if show:
+        webbrowser.open(page.resolve().as_uri())
+    return page
 
 
 def compare(first: Path, second: Path, console: Console) -> None:
