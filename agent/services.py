@@ -40,6 +40,8 @@ _BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
 _DEFAULT_CONTEXT = 8192
 _WAKE_SECONDS = 600.0
 _PAUSE_SECONDS = 5.0
+# A server that asks for none must not be asked without end.
+_LEAST_PAUSE_SECONDS = 1.0
 # How long a Stop may go unnoticed while the server is silent.
 _NOTICED_SECONDS = 0.05
 
@@ -93,7 +95,8 @@ class Endpoint:
                 self._asked(cancel)
                 return
             except EndpointBusy as error:
-                pause = _PAUSE_SECONDS if error.retry_after is None else error.retry_after
+                named = error.retry_after
+                pause = _PAUSE_SECONDS if named is None else max(_LEAST_PAUSE_SECONDS, named)
                 if time.monotonic() + pause > deadline:
                     raise
             on_wait(f"The model is not ready yet, it may be waking up; asking again in {pause:.0f} s.")

@@ -72,10 +72,18 @@ def _proxy_url(value: SecretStr | None) -> SecretStr | None:
     return value
 
 
+def _token(value: SecretStr | None) -> SecretStr | None:
+    text = value.get_secret_value() if value else ""
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError("it holds a line break or a character that no token has")
+    return value
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 CommandLine = Annotated[str, AfterValidator(_command_line)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Ports = Annotated[tuple[Port, ...], NoDecode, BeforeValidator(_ports)]
+Token = Annotated[SecretStr | None, AfterValidator(_token)]
 ProxyUrl = Annotated[SecretStr | None, AfterValidator(_proxy_url)]
 ExistingFile = Annotated[Path | None, AfterValidator(_existing_file)]
 ExistingFolder = Annotated[Path, AfterValidator(_existing_folder)]
@@ -102,8 +110,8 @@ class Settings(BaseSettings):
     tgi_url: HttpUrl = _var(
         "", "Endpoint of the model: TGI or any OpenAI-compatible server", "an http(s) address"
     )
-    tgi_token: SecretStr | None = _var(None, "Token for that endpoint", "a text")
-    hf_token: SecretStr | None = _var(
+    tgi_token: Token = _var(None, "Token for that endpoint", "a text")
+    hf_token: Token = _var(
         None, "Hugging Face token; without TGI_URL the Inference Providers router is used with it", "a text"
     )
     model_id: str = _var("", "Which model to ask for, where the endpoint serves several", "a model name")

@@ -391,7 +391,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(f"data: {json.dumps(data, ensure_ascii=False)}\n\n")
 
     def _send(self, text: str) -> None:
-        data = text.encode()
+        data = text.encode(errors="backslashreplace")  # half a character as JSON escapes it
         try:
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         except ConnectionError:

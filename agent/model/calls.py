@@ -7,6 +7,8 @@ from typing import Any
 
 from smolagents.models import ChatMessageToolCallStreamDelta
 
+from agent.model.text import valid
+
 # Where a call may begin in a text.
 CALL_MARKS = ("{", "[{", "<tool_call>", "```")
 _MOST_TRIED = 200  # braces of a text that may begin a call
@@ -45,7 +47,9 @@ class CallCollector:
 
     def calls(self) -> list[Call]:
         """In the order of their places."""
-        return [_call(self._names[place], self._arguments.get(place, "")) for place in sorted(self._names)]
+        return [
+            _call(valid(self._names[place]), self._arguments.get(place, "")) for place in sorted(self._names)
+        ]
 
 
 def calls_in(text: str, tools: Iterable[str]) -> tuple[str, list[Call]]:
@@ -89,8 +93,11 @@ def _written(found: object, known: set[str]) -> Call | None:
 
 
 def _call(name: str, text: str) -> Call:
+    text = valid(text)
     try:
         arguments = json.loads(text or "{}", strict=False)
+        if "\\u" in text:  # an escape may stand for half a character
+            arguments = json.loads(valid(json.dumps(arguments, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return Call(name, problem="its arguments are no JSON")
     if arguments is None:

@@ -73,7 +73,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         first_token_timeout: from the request to the first event, the prefill included.
         wake_timeout: how long a server may take to wake up or load its model.
         max_wait: the longest that a call waits for an overloaded server in all.
-        backoff: the first wait when the server named none; it doubles each time.
+        backoff: the shortest wait, and the first when the server named none; it then doubles each time.
         """
         super().__init__(model_id=capabilities.model_id)
         self.capabilities = capabilities
@@ -228,7 +228,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
     def _pause(self, error: ModelError, failures: int, waited: float, loading: bool) -> float:
         """Seconds to wait before the next attempt, announced; raises the error when it is not worth one."""
         named = error.retry_after if isinstance(error, EndpointBusy) else None
-        seconds = self._backoff * 2 ** max(0, failures - 1) if named is None else named
+        seconds = self._backoff * 2 ** max(0, failures - 1) if named is None else max(self._backoff, named)
         patience = self._wake_timeout if loading else self._max_wait
         if failures > self._retries or waited + seconds > patience:
             raise error

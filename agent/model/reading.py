@@ -8,6 +8,7 @@ from smolagents.models import ChatMessageStreamDelta
 
 from agent.events import Usage
 from agent.model.pieces import FINISHED, Piece, ReasoningSplitter, StopCutter
+from agent.model.text import Joiner
 from agent.model.wire import Chunk
 
 # A server that honours a stop ends within a few events; one that goes on has missed it.
@@ -40,6 +41,7 @@ class Reading:
         self._splitter = ReasoningSplitter(thinks)
         self._cutter = StopCutter(stops)
         self._stops, self._trusted = stops, trusted
+        self._content, self._reasoning = Joiner(), Joiner()
         self._fed = False
         self._late = 0
 
@@ -54,23 +56,27 @@ class Reading:
         return self._cutter.stopped and (not self._trusted or self._late > _EVENTS_AFTER_STOP)
 
     def take(self, chunk: Chunk) -> Iterator[ReplyDelta]:
-        if chunk.reasoning and not self._fed:
+        content = self._content.feed(chunk.content)
+        reasoning = self._reasoning.feed(chunk.reasoning, last=bool(content))
+        if reasoning and not self._fed:
             self._splitter = ReasoningSplitter()  # the server splits it off itself
-        self._fed = self._fed or bool(chunk.content)
+        self._fed = self._fed or bool(content)
         self.events += 1
-        self.size += len((chunk.reasoning + chunk.content).encode())
+        self.size += len((reasoning + content).encode())
         self.usage = chunk.usage or self.usage
         self.cached = self.cached if chunk.cached is None else chunk.cached
         self._finish_reason = chunk.finish_reason or self._finish_reason
         self._late += self._cutter.stopped
-        if chunk.reasoning:
-            yield ReplyDelta(reasoning=chunk.reasoning)
+        if reasoning:
+            yield ReplyDelta(reasoning=reasoning)
         if chunk.tool_calls:
             yield ReplyDelta(tool_calls=list(chunk.tool_calls))
-        yield from self._deltas(self._splitter.feed(chunk.content))
+        yield from self._deltas(self._splitter.feed(content))
 
     def end(self, usage: Usage) -> Iterator[ReplyDelta]:
         """What was held back, and the last delta."""
+        if half := self._content.feed("", last=True):
+            yield from self._deltas(self._splitter.feed(half))
         yield from self._deltas(self._splitter.close(self._finish_reason))
         if rest := self._cutter.close():
             yield ReplyDelta(content=rest)

@@ -11,9 +11,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import httpx2
-
 from agent.errors import ContextOverflow, EndpointBusy, EndpointRefused, ModelError
+from agent.model.text import shown, valid
+
+# Characters of a server's words that are looked at; what it means stands at their beginning.
+_MOST_WORDS = 4000
+# The longest wait that a server can name.
+_MOST_SECONDS = 86400.0
 
 # Each pattern: how one server says that the prompt is too long, with what it measured.
 _OVERFLOWS = [
@@ -68,10 +72,9 @@ def refusal(status: int, body: str, headers: Mapping[str, str], host: str) -> Mo
     )
 
 
-def words_of(response: httpx2.Response) -> str:
-    """The body of an answer, without the token of the request, which a gateway may repeat in it."""
-    token = response.request.headers.get("authorization", "").removeprefix("Bearer ")
-    return _masked(response.text, token)
+def without_token(text: str, token: str) -> str:
+    """The body of an answer without the token of the request, which a gateway may repeat in it."""
+    return text.replace(token, "[token]") if len(token) > 4 else text
 
 
 def error_in_stream(error: Any, host: str, token: str) -> ModelError:
@@ -79,7 +82,7 @@ def error_in_stream(error: Any, host: str, token: str) -> ModelError:
 
     `token`: of the request, which is not repeated.
     """
-    text = _masked(_text_of(json.dumps({"error": error})), token)
+    text = without_token(_text_of(json.dumps({"error": error})), token)
     if overflow := _overflow(text, error if isinstance(error, dict) else {}):
         return overflow
     return EndpointBusy(f"The model endpoint at {host} failed while it wrote: try again later{_quote(text)}.")
@@ -93,19 +96,15 @@ def is_loading(error: EndpointBusy) -> bool:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait: `Retry-After` as seconds or as a date."""
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d+(\.\d+)?", value):
-        return float(value)
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", value):
+        return min(float(value), _MOST_SECONDS)
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+        date = date if date.tzinfo else date.replace(tzinfo=UTC)
+        seconds = (date - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
         return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
-
-
-def _masked(text: str, token: str) -> str:
-    return text.replace(token, "[token]") if len(token) > 4 else text
+    return min(max(0.0, seconds), _MOST_SECONDS)
 
 
 def _overflow(text: str, numbers: Mapping[str, Any]) -> ContextOverflow | None:
@@ -123,13 +122,15 @@ def _overflow(text: str, numbers: Mapping[str, Any]) -> ContextOverflow | None:
 
 
 def _number(value: Any) -> int | None:
-    return int(value) if isinstance(value, int | str) and str(value).isdigit() else None
+    """A count of tokens; a server may send any number of digits, in any script."""
+    digits = str(value)[:20] if isinstance(value, str) or (isinstance(value, int) and value < 10**12) else ""
+    return int(digits) if re.fullmatch("[0-9]{1,12}", digits) else None
 
 
 def _numbers_of(body: str) -> Mapping[str, Any]:
     try:
         error = json.loads(body).get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {}
     return error if isinstance(error, dict) else {}
 
@@ -138,8 +139,8 @@ def _text_of(body: str) -> str:
     """The server's own words, in any of the shapes in use; type names included, they carry meaning."""
     try:
         data = json.loads(body)
-    except ValueError:
-        return "" if "<html" in body.lower() else body
+    except (ValueError, RecursionError):
+        return "" if "<html" in body.lower() else valid(body[:_MOST_WORDS])
     parts: list[str] = []
     while isinstance(data, dict):
         parts += [
@@ -150,14 +151,14 @@ def _text_of(body: str) -> str:
         data = data.get("error") or data.get("detail")
     if isinstance(data, str):
         parts.append(data)
-    return " ".join(reversed(parts))
+    return valid(" ".join(part[:_MOST_WORDS] for part in reversed(parts))[:_MOST_WORDS])
 
 
 def _quote(text: str) -> str:
     """The server's words as the tail of our sentence, on one line and short."""
-    words = " ".join(text.split()).rstrip(".")
-    return f" (it says: {words[:200]}{'…' if len(words) > 200 else ''})" if words else ""
+    words = shown(text).rstrip(".")
+    return f" (it says: {words})" if words else ""
 
 
 def _without_secrets(url: str) -> str:
-    return re.sub(r"//[^/@]*@", "//", url.split("?")[0])
+    return shown(re.sub(r"//[^/@]*@", "//", url[:_MOST_WORDS].split("?")[0]))

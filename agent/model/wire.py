@@ -7,7 +7,6 @@ which wakes the reader and tells the server to stop generating.
 """
 
 import queue
-import socket
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -16,18 +15,20 @@ from typing import Any
 
 import httpx2
 from huggingface_hub import ChatCompletionStreamOutput, InferenceClient
-from huggingface_hub.errors import HfHubHTTPError, TextGenerationError
+from huggingface_hub.errors import TextGenerationError
 from huggingface_hub.inference._common import RequestParameters
-from huggingface_hub.utils._http import hf_raise_for_status
 from smolagents.models import ChatMessageToolCallFunction, ChatMessageToolCallStreamDelta
 
 from agent.errors import EndpointRefused, ModelError, Stopped, StreamCut
 from agent.events import Usage
-from agent.model.connection import host_of, http_client, unreachable
-from agent.model.refusals import error_in_stream, refusal, words_of
+from agent.model.connection import Cut, host_of, http_client, read_some, unreachable
+from agent.model.refusals import error_in_stream, refusal, without_token
+from agent.model.text import valid
 
 # How long a cut may go unnoticed; the promise is 0.2 s.
 _POLL_SECONDS = 0.05
+# A line of the stream is a few hundred bytes.
+_LINE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,7 @@ class ChatStream(InferenceClient):
         self._url, self._token, self._timeouts = chat_url, token, timeouts
         self._body, self._exact = body, exact
         self._events: queue.Queue[Chunk | Exception | None] = queue.Queue()
-        self._guard = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._cut = False
+        self._cut = Cut()
         self._streams = False  # the server answered with an event stream
         self._complete = False  # … and said that it is whole
 
@@ -105,10 +104,7 @@ class ChatStream(InferenceClient):
 
     def close(self) -> None:
         """Cut the connection; a server that is still writing stops."""
-        with self._guard:
-            self._cut = True
-            if self._socket is not None:
-                _shut(self._socket)
+        self._cut.make()
 
     def _next(self, cancel: threading.Event, seconds: float) -> Chunk | None:
         deadline = time.monotonic() + seconds
@@ -121,6 +117,8 @@ class ChatStream(InferenceClient):
                         f"The model endpoint at {host_of(self._url)} was silent for {seconds:.0f} s: ask again."
                     ) from None
                 continue
+            if isinstance(event, ModelError):
+                raise event
             if isinstance(event, Exception):
                 raise self._typed(event) from event
             return event
@@ -151,22 +149,14 @@ class ChatStream(InferenceClient):
                 request_parameters.url,
                 json={**(request_parameters.json or {}), **self._exact},  # type: ignore[dict-item]
                 headers=request_parameters.headers,
-                extensions={"trace": self._trace},
+                extensions={"trace": self._cut.trace},
             )
         )
         if not response.is_success:
-            response.read()
-            hf_raise_for_status(response)
-            raise HfHubHTTPError("redirected", response=response)
+            words = without_token(read_some(response).decode(errors="replace"), self._token)
+            raise refusal(response.status_code, words, response.headers, host_of(self._url))
         self._streams = "event-stream" in response.headers.get("content-type", "")
         return self._lines(response.iter_bytes())
-
-    def _trace(self, name: str, info: dict[str, Any]) -> None:
-        with self._guard:
-            if name.endswith(("connect_tcp.complete", "start_tls.complete")):
-                self._socket = info["return_value"].get_extra_info("socket")
-            if self._cut and self._socket is not None:
-                _shut(self._socket)
 
     def _lines(self, data: Iterable[bytes]) -> Iterator[str]:
         """Lines ended by \\n alone: httpx also breaks at U+2028 or U+0085, which may stand inside the JSON."""
@@ -179,32 +169,27 @@ class ChatStream(InferenceClient):
                     self._complete = True
                     return
                 yield text
+            if len(held) > _LINE_BYTES:
+                raise EndpointRefused(
+                    f"The server at {host_of(self._url)} sent a line that does not end, "
+                    "which is no chat stream: check the endpoint's address."
+                )
 
     # --- errors -----------------------------------------------------------------------------
 
     def _typed(self, error: Exception) -> ModelError:
         host = host_of(self._url)
-        if isinstance(error, HfHubHTTPError):
-            response = error.response
-            return refusal(response.status_code, words_of(response), response.headers, host)
         if isinstance(error, TextGenerationError):
             return error_in_stream(error.args[0] if error.args else "", host, self._token)
         if self._streams and isinstance(error, httpx2.HTTPError):
             return StreamCut(
                 f"The connection to the model endpoint at {host} broke in the middle of a reply: ask again."
             )
-        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | OSError):
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | OSError | UnicodeError):
             return unreachable(error, self._url)
         return EndpointRefused(
             f"The server at {host} does not speak the chat API ({type(error).__name__}): check the endpoint's address."
         )
-
-
-def _shut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # it is closed already, which is what was wanted
 
 
 def _chunk(output: ChatCompletionStreamOutput) -> Chunk:
@@ -226,7 +211,12 @@ def _chunk(output: ChatCompletionStreamOutput) -> Chunk:
         for call in delta.tool_calls or ()
     )
     return Chunk(
-        _text(delta.content), _text(reasoning), calls, _text(choice.finish_reason) or None, usage, cached
+        _text(delta.content),
+        _text(reasoning),
+        calls,
+        valid(_text(choice.finish_reason)) or None,
+        usage,
+        cached,
     )
 
 

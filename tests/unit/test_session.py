@@ -357,7 +357,10 @@ def test_the_app_starts_while_its_endpoint_is_down_and_answers_once_it_is_up(tmp
         services.close()
 
 
-def test_a_question_waits_for_an_endpoint_that_sleeps_and_says_so(world: MakeWorld) -> None:
+def test_a_question_waits_for_an_endpoint_that_sleeps_and_says_so(
+    world: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.services._LEAST_PAUSE_SECONDS", 0.02)
     asleep = refuse(503, {"error": "503 Service Unavailable"}, Retry_After="0.02")
     app = world(answer("two"), server={"down": asleep})
     run = app.session.ask(QUESTION)
