@@ -94,7 +94,7 @@ class Run:
         """
         self.id = run_id
         self._store = store
-        self._started = started
+        self.started = started
         self._make_agent = make_agent
         self._cancel = cancel
         self._seconds = seconds
@@ -108,8 +108,8 @@ class Run:
     def start(self) -> None:
         """Open the log and begin to work."""
         try:
-            self._store.create_run(self.id, self._started.question)
-            self._writer(self._started)
+            self._store.create_run(self.id, self.started.question)
+            self._writer(self.started)
             self._thread.start()
         except BaseException:
             self._done.set()  # else its session would wait for it for ever
@@ -137,7 +137,7 @@ class Run:
             agent = self._make_agent(self._writer)
             model: EndpointModel = agent.model
             model.on_wait = lambda sentence: self._writer(Notice(sentence))
-            agent.run(self._started.question)
+            agent.run(self.started.question)
             conclusion = agent.conclusion or Conclusion(
                 Outcome.FAILED, Answer("", ()), "The work ended early."
             )

@@ -1,5 +1,6 @@
 """One visitor's box, browser and files; and the registry that caps and expires them."""
 
+import errno
 import logging
 import secrets
 import shutil
@@ -9,13 +10,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
-from agent.errors import BadQuestion, BadUpload, ResearchError, RunError, TooManyRuns
+from agent.attachments import Attachments
+from agent.errors import BadQuestion, ResearchError, RunError, TooManyRuns
 from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
 from agent.sandbox.executor import SandboxExecutor
 from agent.services import Services
 from agent.settings import Settings
+from agent.store import no_room
 from agent.tool_calls import ToolCallAgent
 from tools.browser import TextBrowser
 from tools.errors import ToolFatal
@@ -43,7 +46,11 @@ class Session:
         self._services = services
         self._on_close = on_close
         self._files_dir = _folder(settings) / self.id
-        self._files_dir.mkdir(parents=True)
+        try:
+            self._files_dir.mkdir(parents=True)
+        except OSError as error:
+            raise RunError(no_room(error.errno == errno.ENOSPC, str(error))) from error
+        self._attachments = Attachments(self._files_dir, settings.max_file_mb)
         self._fetcher = Fetcher(
             allow_local=settings.allow_local_web, cache=services.store.page_cache(), manners=services.manners
         )
@@ -77,10 +84,14 @@ class Session:
                 raise TooManyRuns(
                     "A run is still going on here: wait for its answer or stop it, then ask again."
                 )
-            names = [self._take_file(path) for path in files]
+            names = self._attachments.take(files)
             self.last_used = time.monotonic()
             self._run = run = self._new_run(question, names)
-        run.start()
+        try:
+            run.start()
+        except BaseException:
+            self._attachments.drop(names)  # else they have other names when the question is asked again
+            raise
         return run
 
     def warm(self, conversations: int) -> None:
@@ -194,30 +205,6 @@ class Session:
         if self.closed:
             self._free()
 
-    def _take_file(self, path: Path) -> str:
-        limit = self._services.settings.max_file_mb
-        try:
-            size = path.stat().st_size
-            with path.open("rb") as file:
-                head = file.read(1024)
-        except OSError as error:
-            raise BadUpload(
-                f"The file {path.name} cannot be read ({error.strerror}): attach it again."
-            ) from error
-        if size == 0:
-            raise BadUpload(f"The file {path.name} is empty: attach one with content.")
-        if size > limit << 20:
-            raise BadUpload(
-                f"The file {path.name} has {size >> 20} MB and the limit is {limit} MB: attach a part of it."
-            )
-        if path.suffix.lower() == ".pdf" and b"%PDF-" not in head:
-            raise BadUpload(f"The file {path.name} is called a PDF but is none: attach the real one.")
-        try:
-            shutil.copyfile(path, self._files_dir / path.name)
-        except OSError as error:
-            raise BadUpload(f"The file {path.name} cannot be kept ({error.strerror}): try again.") from error
-        return path.name
-
 
 def _folder(settings: Settings) -> Path:
     """Where the files of all sessions are."""
@@ -256,14 +243,16 @@ class SessionRegistry:
         threading.Thread(target=self._warm, name="warm", daemon=True).start()
 
     def _warm(self) -> None:
-        session = self.open()
+        session = None
         try:
+            session = self.open()
             embedded = self._services.endpoint.embedded
             session.warm(embedded.parallel if embedded else 1)
         except ResearchError as error:
             log.warning("nothing could be prepared for the first question: %s", error)
         finally:
-            session.close()
+            if session is not None:
+                session.close()
 
     def get(self, session_id: str) -> Session | None:
         """The session, or None when it has ended or was never there."""

@@ -240,6 +240,7 @@ class Settings(BaseSettings):
 def load_settings() -> Settings:
     """The settings of this process; SettingsError names the first wrong variable and what it accepts."""
     try:
+        _refuse_other_encodings()
         return Settings()
     except (OSError, UnicodeError) as error:
         raise SettingsError(
@@ -256,6 +257,13 @@ def load_settings() -> Settings:
         raise SettingsError(
             f"{name.upper()} has a value that cannot be used{why}: it takes {accepts}; correct it or unset it."
         ) from None
+
+
+def _refuse_other_encodings() -> None:
+    """UTF-16 without its mark is valid UTF-8 full of NULs, in which no variable would be found."""
+    file = Settings.model_config.get("env_file")
+    if isinstance(file, Path) and file.is_file() and b"\0" in file.read_bytes():
+        raise UnicodeError("a NUL in a text")
 
 
 def variables() -> list[tuple[str, str, str, str]]:

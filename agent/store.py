@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from agent.errors import RunError
 from agent.events import Event, Outcome, RunEnded, StepEnded, Usage, from_json, to_json
 from tools.ledger import Attempt, CachedPage
 
@@ -111,12 +112,25 @@ class Store:
         with self._lock:
             self._db.close()
 
+    @contextmanager
+    def _dispensable(self, what: str) -> Iterator[sqlite3.Cursor]:
+        """A cursor to write what a run goes on without, as when the disk is full."""
+        try:
+            with self._cursor() as db:
+                yield db
+        except sqlite3.OperationalError as error:
+            log.warning("%s cannot be kept: %s", what, error)
+
     def create_run(self, run_id: str, question: str) -> None:
+        """Open the log of a run. RunError when it cannot be written, as on a full disk."""
         with self._cursor() as db:
-            db.execute(
-                "INSERT INTO runs (id, question, process, started) VALUES (?, ?, ?, ?)",
-                (run_id, question, _process(os.getpid()), time.time()),
-            )
+            try:
+                db.execute(
+                    "INSERT INTO runs (id, question, process, started) VALUES (?, ?, ?, ?)",
+                    (run_id, question, _process(os.getpid()), time.time()),
+                )
+            except sqlite3.OperationalError as error:
+                raise RunError(no_room(error.sqlite_errorcode == sqlite3.SQLITE_FULL, str(error))) from error
             self._seqs[run_id] = 0
 
     def append(self, run_id: str, event: Event) -> int:
@@ -177,7 +191,7 @@ class Store:
                 last = db.execute("SELECT max(time) FROM events WHERE run_id = ?", (run_id,)).fetchone()[0]
             steps = [event for _, event in self.events(run_id) if isinstance(event, StepEnded)]
             usage = sum((step.usage for step in steps), Usage())
-            seconds = (last or started) - started
+            seconds = max(0.0, (last or started) - started)  # the clock may have been set back
             self.append(run_id, RunEnded(Outcome.FAILED, "", (), reason, seconds, usage, len(steps)))
         return len(orphans)
 
@@ -221,6 +235,12 @@ class Store:
         return [Listed(*row) for row in rows]
 
 
+def no_room(full: bool, why: str) -> str:
+    """Why no question can be taken while DATA_DIR cannot be written."""
+    what = "is full" if full else f"cannot be written ({why})"
+    return f"The disk of DATA_DIR {what}, so no question can be kept: free some space there, then ask again."
+
+
 def _events(rows: list[tuple[int, str]]) -> Iterator[tuple[int, Event]]:
     """The events of another version of this app are left out where they have changed since."""
     for seq, body in rows:
@@ -251,7 +271,7 @@ class RunLedger:
         self._run_id = run_id
 
     def attempt(self, attempt: Attempt) -> None:
-        with self._store._cursor() as db:
+        with self._store._dispensable("an address that was tried") as db:
             db.execute(
                 "INSERT INTO attempts (run_id, time, url, final_url, status, media_type, bytes, seconds, cached, error,"
                 " hops, replaced_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -267,7 +287,7 @@ class RunLedger:
     def snapshot(self, url: str, title: str, text: str) -> None:
         content = text.encode("utf-8", "replace")
         digest = hashlib.sha256(content).hexdigest()
-        with self._store._cursor() as db:
+        with self._store._dispensable("a page that was read") as db:
             db.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (digest, content.decode()))
             db.execute(
                 "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
@@ -275,7 +295,7 @@ class RunLedger:
             )
 
     def listed(self, url: str, title: str, snippet: str) -> None:
-        with self._store._cursor() as db:
+        with self._store._dispensable("a search result") as db:
             place = db.execute("SELECT count(*) FROM listed WHERE run_id = ?", (self._run_id,)).fetchone()[0]
             db.execute(
                 "INSERT INTO listed VALUES (?, ?, ?, ?, ?)", (self._run_id, place, url, title, snippet)
@@ -300,7 +320,7 @@ class SharedPageCache:
     def put(self, url: str, page: CachedPage) -> None:
         if self._store.page_age <= 0:
             return
-        with self._store._cursor() as db:
+        with self._store._dispensable("a page for other runs") as db:
             db.execute("DELETE FROM page_cache WHERE time < ?", (time.time() - self._store.page_age,))
             db.execute(
                 "INSERT OR REPLACE INTO page_cache VALUES (?, ?, ?, ?, ?, ?)",

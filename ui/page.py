@@ -1,6 +1,7 @@
 """The Blocks page. Its handlers only begin, stop and read runs: a run goes on when nobody looks."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -39,6 +40,9 @@ _NAME_RUN_IN_ADDRESS = """(id) => {
 
 _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 
+# Whoever calls the app may name a new page each time.
+_MOST_VISITORS = 2000
+
 Update = dict[Any, Any]
 
 
@@ -49,6 +53,7 @@ class Visitor:
     session_id: str = ""
     runs: list[str] = field(default_factory=list)
     run: Run | None = None
+    asking: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Page:
@@ -59,6 +64,7 @@ class Page:
         self._services = services
         self._sessions = sessions
         self._visitors: dict[str, Visitor] = {}
+        self._arriving = threading.Lock()
         self._live: WeakValueDictionary[str, Run] = WeakValueDictionary()
         self.blocks = gr.Blocks(
             title=NAME, fill_height=True, fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)
@@ -139,7 +145,7 @@ class Page:
     def _arrive(self, request: gr.Request) -> Update:
         status = self._services.status()
         update: Update = {self._header: header(status), self._notices: notices(status)}
-        run_id = str(dict(request.query_params or {}).get("run", ""))
+        run_id = _whole(str(dict(request.query_params or {}).get("run", "")))
         if run_id and self._services.store.run(run_id) is None:
             update[self._trouble] = _trouble(
                 "There is no run of that name here: it may be too old. Ask again."
@@ -161,7 +167,7 @@ class Page:
             )
         except ResearchError as error:
             return {self._trouble: _trouble(str(error))}
-        question = asked(message["text"], [Path(f).name for f in message["files"]])
+        question = asked(run.started.question, run.started.files)  # as it was taken, not as it was sent
         return {
             self._box: None,
             self._trouble: "",
@@ -176,16 +182,19 @@ class Page:
         return await self._ask({"text": str(picked.value), "files": []}, request)
 
     def _begin(self, visitor: Visitor, question: str, files: Sequence[Path]) -> Run:
-        if visitor.run is not None and not visitor.run.ended:
-            raise TooManyRuns("A run is still going on here: wait for its answer or stop it, then ask again.")
-        session = self._sessions.get(visitor.session_id)
-        if session is None:
-            session = self._sessions.open()
-            visitor.session_id = session.id
-        visitor.run = session.ask(question, files)
-        visitor.runs.append(visitor.run.id)
-        self._live[visitor.run.id] = visitor.run
-        return visitor.run
+        with visitor.asking:  # else two at once would open two sessions, one out of Stop's reach
+            if visitor.run is not None and not visitor.run.ended:
+                raise TooManyRuns(
+                    "A run is still going on here: wait for its answer or stop it, then ask again."
+                )
+            session = self._sessions.get(visitor.session_id)
+            if session is None:
+                session = self._sessions.open()
+                visitor.session_id = session.id
+            visitor.run = run = session.ask(question, files)
+            visitor.runs.append(run.id)
+            self._live[run.id] = run
+            return run
 
     async def _show(self, run_id: str, request: gr.Request) -> AsyncIterator[Update]:
         """What the page shows of a run, from its first event to its last.
@@ -194,7 +203,7 @@ class Page:
         that it has not shown yet with the next one, so what only one of them
         names can get lost.
         """
-        store = self._services.store
+        store, run_id = self._services.store, _whole(run_id)
         record = store.run(run_id)
         if record is None:
             return
@@ -225,12 +234,27 @@ class Page:
         return [message for run, log in logs for message in transcript((event for _, event in log), run)]
 
     def _stop_run(self, request: gr.Request) -> None:
-        run = self._visitor(request).run
-        if run is not None:
-            run.stop()
+        visitor = self._visitors.get(request.session_hash or "")
+        if visitor is not None and visitor.run is not None:
+            visitor.run.stop()
 
     def _visitor(self, request: gr.Request) -> Visitor:
-        return self._visitors.setdefault(request.session_hash or "", Visitor())
+        name = request.session_hash or ""
+        with self._arriving:
+            if name not in self._visitors and len(self._visitors) >= _MOST_VISITORS:
+                self._forget_one()
+            return self._visitors.setdefault(name, Visitor())
+
+    def _forget_one(self) -> None:
+        """The oldest page that never asked or whose session has ended goes, before one at work."""
+        names = list(self._visitors)
+        idle = (n for n in names if self._sessions.get(self._visitors[n].session_id) is None)
+        del self._visitors[next(idle, names[0])]
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which neither the store nor the browser takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _trouble(sentence: str) -> str:

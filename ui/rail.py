@@ -67,7 +67,7 @@ class Progress:
         return f"{sources} · {self._cost(elapsed)}"
 
     def html(self, elapsed: float, attempts: Sequence[Attempt] = ()) -> str:
-        """The rail. `elapsed`: seconds since the run started, by the reader's clock."""
+        """The rail. `elapsed`: seconds since the run started, by the reader's clock, which may have been set back."""
         parts = []
         if self.end:
             parts.append(_section("Sources", _ordered([_source(source) for source in self.sources])))
@@ -90,7 +90,7 @@ class Progress:
         return f"<p>{step}</p><p>{self._cost(elapsed)}</p>{bar}"
 
     def _cost(self, elapsed: float) -> str:
-        seconds = duration(self.end.seconds if self.end else float(int(elapsed)))
+        seconds = duration(self.end.seconds if self.end else float(max(0, int(elapsed))))
         total = self.usage.prompt_tokens + self.usage.completion_tokens
         return f"{'about ' if self.usage.estimated else ''}{total:,} tokens · {seconds}" if total else seconds
 

@@ -5,6 +5,7 @@ with an answer, 1 without one and 130 when it was stopped.
 """
 
 import logging
+import os
 import re
 import signal
 import sys
@@ -51,6 +52,10 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def plain(text: str) -> str:
     """The text without the control characters that a page could move the cursor with."""
     return _CONTROL.sub("", text)
+
+
+class OutputLost(ResearchError):
+    """Standard output or standard error does not take what is written."""
 
 
 class Narrator:
@@ -185,7 +190,12 @@ def ask(services: Services, question: str, narrator: Narrator) -> Outcome:
         before = signal.signal(signal.SIGINT, lambda *_: run.stop())
         try:
             for events in follow(services.store, run.id):
-                outcome = narrator.tell(events)
+                try:
+                    outcome = narrator.tell(events)
+                except OSError as error:
+                    raise OutputLost(
+                        f"The run cannot be told here ({error.strerror}): write it elsewhere."
+                    ) from error
         finally:
             signal.signal(signal.SIGINT, before)
         return outcome or Outcome.FAILED
@@ -206,6 +216,15 @@ def main(words: Sequence[str]) -> int:
             return EXIT_CODES[ask(services, " ".join(words), Narrator(steps, answer))]
         finally:
             services.close()
+    except OutputLost as error:
+        # What is still held would fail again when Python ends.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        try:
+            steps.print(Text(str(error), "red"), soft_wrap=True)
+        except OSError:
+            os.dup2(nothing, sys.stderr.fileno())
+        return 1
     except ResearchError as error:
         steps.print(Text(str(error), "red"), soft_wrap=True)
         return 1

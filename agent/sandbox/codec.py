@@ -52,7 +52,12 @@ class Encoder:
         if isinstance(value, enum.Enum):
             return self.value(value.value, depth + 1)
         if isinstance(value, int):
-            return int(value) if value.bit_length() <= _INT_BITS else self._as_repr(value)
+            if value.bit_length() <= _INT_BITS:
+                return int(value)
+            digits = int(value.bit_length() * math.log10(2)) + 1
+            raise CannotCross(
+                f"an integer of about {digits:,} digits is too large: send a text of what matters of it"
+            )
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else {TAG: "float", "v": repr(float(value))}
         if isinstance(value, str):
@@ -105,8 +110,7 @@ class Encoder:
 
     def _as_repr(self, value: Any) -> dict[str, Any]:
         self.replaced.append(type(value).__name__)
-        text = "an integer too large to send" if isinstance(value, int) else repr(value)[:2000]
-        return {TAG: "repr", "v": text}
+        return {TAG: "repr", "v": repr(value)[:2000]}
 
     def _items(self, value: Any, depth: int) -> list[Any]:
         return [self.value(item, depth + 1) for item in value]

@@ -8,6 +8,7 @@ import os
 import traceback
 from types import TracebackType
 
+from .channel import Interrupted
 from .libraries import offered
 
 _SHOWN_FRAMES = 6
@@ -28,7 +29,7 @@ def explain(error: BaseException, filename: str) -> str:
     hint = _hint(error)
     cause = error.__cause__
     parts = [locate(error, filename)]
-    if cause is not None and str(cause) != str(error):
+    if cause is not None and _text(cause) != _text(error):
         parts.append(f"caused by {describe(cause)}")
     parts.append(f"{describe(error)} ({hint})" if hint else describe(error))
     return "\n".join(part for part in parts if part)
@@ -68,9 +69,18 @@ def _similar(name: str, trace: TracebackType | None) -> str:
     return f". Did you mean: '{close[0]}'?" if close else ""
 
 
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Interrupted:
+        raise
+    except BaseException:  # noqa: BLE001 - the code's own __str__ may raise anything, SystemExit too
+        return ""
+
+
 def _hint(error: BaseException) -> str:
     """What the model can do instead, where the box is the reason."""
-    text = str(error)
+    text = _text(error)
     if isinstance(error, MemoryError):
         return "the memory of this session is used up; delete what is not needed, or work on a part at a time"
     if isinstance(error, SystemExit):

@@ -116,8 +116,13 @@ class Worker:
         signal.setitimer(signal.ITIMER_PROF, self.channel.limits.cpu_seconds)
         try:
             reply = self._guarded(filename, message["code"])
-        except BaseException:  # noqa: BLE001 - an interrupt while the error was being told
-            reply = {"op": "interrupted", "reason": "host", "trace": ""}
+        except Interrupted as stop:  # while the error was being told
+            reply = {"op": "interrupted", "reason": str(stop), "trace": ""}
+        except BaseException:  # noqa: BLE001 - raised by the error itself while it was being told
+            reply = {
+                "op": "failed",
+                "trace": "The code raised an exception that cannot be shown: its own methods fail.",
+            }
         self.channel.interruptible = False
         signal.setitimer(signal.ITIMER_PROF, 0)
         self._printed.end()

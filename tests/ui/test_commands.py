@@ -118,3 +118,21 @@ def test_ctrl_c_stops_the_run_in_the_terminal_and_ends_its_telling(
     _, err = ask.communicate(timeout=20)
     assert ask.returncode == 130
     assert "Stopped by you" in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(("where", "said"), [(">/dev/full", 1), ("| true", 0)])
+def test_an_answer_that_nobody_takes_ends_without_a_traceback(
+    environment: dict[str, str], endpoint: ScriptedEndpoint, where: str, said: int
+) -> None:
+    line = f'set -o pipefail; "{sys.executable}" -m ui.terminal How many moons has Mars? {where}'
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=PROJECT,
+        env=environment | {"TGI_URL": endpoint.url},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    assert done.stderr.count("The run cannot be told here (No space left on device)") == said

@@ -1,5 +1,6 @@
 """The library's index: what is found, what is shown, what is noticed, and what is never served."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -214,3 +215,16 @@ def test_lists_of_links_are_passages_that_count_little() -> None:
         ("Moons", False),
         ("Moons", True),
     ]
+
+
+def test_a_name_that_is_not_utf8_is_named_and_the_others_are_found(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (folder / os.fsdecode(b"dir\xfe")).mkdir()
+    (folder / os.fsdecode(b"bad\xff.md")).write_text("# Bad\n\nzebra\n")
+    books = library(folder)
+    assert books.search("moons")[0].title == "Mars" and books.search("zebra") == []
+    assert books.problems()[1:] == [
+        f"{name} is not searched: its name is not UTF-8; rename it." for name in (r"bad\xff.md", r"dir\xfe")
+    ]
+    assert len(caplog.messages) == 2  # once, though the folder was looked at twice

@@ -84,3 +84,8 @@ def test_nothing_in_the_rail_or_the_header_is_taken_for_markup() -> None:
         + notices(Status(notices=(BAD,)))
     )
     assert "<img" not in html and not re.search(r"title='[^'>]*' on", html)
+
+
+def test_a_clock_that_was_set_back_shows_no_negative_seconds() -> None:
+    middle = progress(RUN[:22])
+    assert middle.line(-3600.0).endswith(" · 0 s") and "-" not in middle.line(-3600.0)

@@ -397,3 +397,19 @@ def test_sessions_leave_no_process_and_no_descriptor_behind(pool):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     assert descriptors() < before + 9, "three sessions with three pipes each"
+
+
+def test_an_error_whose_text_ends_the_program_is_not_told_as_too_much_cpu_time(box):
+    code = "class E(Exception):\n    def __str__(self): raise SystemExit(3)\nkept = 7\nraise E"
+    told = failure(box, code)
+    assert "CPU" not in told and ">>   4 | raise E" in told and "E: <exception str() failed>" in told
+    nameless = "class E(Exception):\n    __notes__ = property(lambda self: exit(3))\nraise E"
+    assert "CPU" not in failure(box, nameless)
+    assert box("kept").output == "7"
+
+
+def test_an_integer_too_large_to_send_is_an_error_that_says_what_to_send(box):
+    told = failure(box, "final_answer(10**5000)")
+    assert (
+        "the arguments of final_answer cannot be sent: an integer of about 5,001 digits is too large" in told
+    )

@@ -172,3 +172,13 @@ def test_a_dotenv_file_that_is_no_text_is_named_in_one_line(
     monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
     with pytest.raises(SettingsError, match=r"^The file \.env in the project folder cannot be read"):
         load_settings()
+
+
+@pytest.mark.parametrize("content", ["MODEL_ID=m".encode("utf-16-le"), b"\0\0MODEL_ID=m\n"])
+def test_a_dotenv_file_whose_variables_nobody_would_find_is_named_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / ".env").write_bytes(content)
+    monkeypatch.setitem(Settings.model_config, "env_file", tmp_path / ".env")
+    with pytest.raises(SettingsError, match=r"^The file \.env .* cannot be read: save it as UTF-8"):
+        load_settings()

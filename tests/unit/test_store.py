@@ -257,3 +257,24 @@ def test_an_event_of_an_older_version_does_not_hide_the_rest_of_a_run(tmp_path: 
     store._db.execute("INSERT INTO events VALUES ('r', 2, 0, '{\"kind\": \"Forgotten\"}')")
     store._db.execute('INSERT INTO events VALUES (\'r\', 3, 0, \'{"kind": "Notice", "words": 1}\')')
     assert [event for _, event in store.events("r")] == [Notice("first")]
+
+
+def test_a_full_disk_loses_the_pages_and_the_addresses_of_a_run_but_not_the_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    store.create_run("r", "?")
+    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
+    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    ledger, long = store.ledger("r"), "x" * 10_000
+    ledger.attempt(
+        Attempt(f"http://a.example/{long}", "http://a.example/", 200, "text/html", 1, 0.1, False, "")
+    )
+    ledger.snapshot("http://a.example/", "A", long)
+    ledger.listed("http://a.example/", "A", long)
+    store.page_cache().put(
+        "http://a.example/", CachedPage("http://a.example/", "text/html", "", long.encode())
+    )
+    assert store.attempts("r") == store.snapshots("r") == store.listed("r") == []
+    assert store.page_cache().get("http://a.example/") is None
+    assert len([record for record in caplog.records if "is full" in record.getMessage()]) == 4

@@ -1,13 +1,16 @@
 """The run as a terminal tells it."""
 
 import io
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from agent.events import Outcome, OutputPrinted, RunEnded, StepEnded, StepStarted, ThoughtWritten, Usage
+from tests.agent_world import MakeWorld, answer
 from tests.recorded_run import RUN
-from ui.terminal import EXIT_CODES, Narrator
+from ui.terminal import EXIT_CODES, Narrator, OutputLost, ask
 
 
 def told(events: list) -> tuple[str, str, Outcome | None]:
@@ -65,3 +68,13 @@ def test_a_run_without_an_answer_says_why_in_one_line_and_is_a_failure_to_the_sh
     assert got is outcome and EXIT_CODES[outcome] == code
     assert [line for line in steps.splitlines() if line] == [f"{said} · 0 steps · 0 tokens · 1 s"]
     assert answer == ""
+
+
+def test_an_answer_that_cannot_be_written_is_an_error_in_one_sentence(world: MakeWorld) -> None:
+    app = world(answer("two"))
+    with Path("/dev/full").open("w") as full:
+        narrator = Narrator(Console(file=io.StringIO()), Console(file=full))
+        with pytest.raises(OutputLost, match=r"^The run cannot be told here \(No space left on device\): "):
+            ask(app.services, "How many moons has Mars?", narrator)
+        with suppress(OSError):
+            full.close()

@@ -54,6 +54,7 @@ class Library:
         self._scan_seconds = scan_seconds
         self._lock = threading.RLock()
         self._scanned = -math.inf
+        self._nameless: set[str] = set()
         self._index = Index(index_path, self.folder)
 
     def refresh(self) -> int:
@@ -63,6 +64,7 @@ class Library:
                 return 0
             known = self._index.files()
             changes = 0
+            before, self._nameless = self._nameless, set()
             for path, size, changed in self._files():
                 if known.pop(path, (0, -1, -1))[1:] != (size, changed):
                     self._take_in(path, size, changed)
@@ -71,6 +73,8 @@ class Library:
                 self._index.drop(number)
                 changes += 1
             self._index.commit()
+            for problem in self._nameless - before:
+                _log.warning("%s", problem)
             self._scanned = time.monotonic()
             return changes
 
@@ -110,7 +114,7 @@ class Library:
     def problems(self) -> list[str]:
         """One sentence for each file that could not be read."""
         with self._lock:
-            return self._index.problems()
+            return self._index.problems() + sorted(self._nameless)
 
     def close(self) -> None:
         with self._lock:
@@ -127,6 +131,12 @@ class Library:
                 continue
             for entry in entries:
                 if entry.name.startswith((".", "~$")):
+                    continue
+                try:
+                    entry.name.encode()
+                except UnicodeEncodeError:  # no address and no index can hold such a name
+                    shown = os.fsencode(entry.name).decode("utf-8", "backslashreplace")
+                    self._nameless.add(f"{shown} is not searched: its name is not UTF-8; rename it.")
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(Path(entry.path))
