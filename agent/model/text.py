@@ -10,7 +10,8 @@ def valid(text: str) -> str:
 
 def shown(text: str, most: int = 200) -> str:
     """A server's words within a sentence of ours: on one line and at most so many characters."""
-    words = " ".join(valid(text[: most * 4]).split())
+    begin = valid(text[: most * 4])
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in begin).split())
     return words[:most] + ("…" if len(words) > most or len(text) > most * 4 else "")
 
 

@@ -207,6 +207,10 @@ def test_half_an_emoji_in_a_refusal_can_be_kept():
     assert "� bad" in refused(refuse(400, '{"error": "\\ud800 bad"}'))
 
 
+def test_signs_that_are_not_to_be_seen_in_a_refusal_are_left_out():
+    assert "(it says: a b c)" in refused(refuse(400, "a\x00b\u202e\x1bc"))
+
+
 # --- shapes ------------------------------------------------------------------------------------------
 
 
