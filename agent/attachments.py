@@ -4,12 +4,14 @@ A file of a name that is taken already, by another of the same question or of an
 earlier one, gets a free name, such as "data (2).csv": both can be asked about.
 """
 
+import errno
 import itertools
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent.errors import BadUpload
+from agent.errors import BadUpload, RunError
+from agent.store import no_room
 
 _MOST_FILES = 20
 
@@ -38,6 +40,8 @@ class Attachments:
                 shutil.copyfile(path, self._folder / names[-1])
             except OSError as error:
                 self.drop(names)
+                if error.errno == errno.ENOSPC:
+                    raise RunError(no_room(True, "")) from error
                 raise BadUpload(
                     f"The file {path.name} cannot be kept ({error.strerror}): try again."
                 ) from error

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import signal
 import socket
 import threading
@@ -172,6 +173,9 @@ def test_a_full_disk_refuses_a_question_in_one_sentence_and_takes_it_once_there_
     def no_space(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr(shutil, "copyfile", no_space)
+    with pytest.raises(RunError, match=full):
+        session.ask(QUESTION, [attached])
     monkeypatch.setattr(Path, "mkdir", no_space)
     with pytest.raises(RunError, match=full):
         app.sessions.open()
