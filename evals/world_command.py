@@ -51,7 +51,6 @@ def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]
         )
     # Only now: the app does not install what these import.
     from evals.world.build import build_world, world_questions, world_version
-    from evals.world.questions import FORM
 
     try:
         with console.status(f"building world {seed}"):
@@ -61,7 +60,7 @@ def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]
             f"The world cannot be written into {folder} ({error.strerror}): set CACHE_DIR to a folder with room."
         ) from error
     questions = tuple(world_questions(place))
-    return place, QuestionSet(f"world {seed}", questions, form=FORM, world=world_version(seed))
+    return place, QuestionSet(f"world {seed}", questions, world=world_version(seed))
 
 
 def served(place: Path) -> FolderWeb:

@@ -2,7 +2,8 @@
 
 Level 1 wants one or two facts, level 2 several pages and a computation, level 3
 many pages or files and an ordering. `evidence` says which words have to be found
-where, so that a test can read each of them as the agent does.
+where, so that a test can read each of them as the agent does. Each question says
+itself in which form it wants its answer: a small model searches for the whole of it.
 """
 
 import random
@@ -13,10 +14,6 @@ from evals.questions import Question
 from evals.world.facts import BEFORE, CONTINENTS, NOW, WINTER, City, Country, Facts, offset
 from evals.world.files import csv_path, pdf_path, sheet_path, spreadsheet
 from evals.world.pages import city_path, clock, country_path, element_path, notice_path, old_path, zone_path
-
-FORM = """\
-End with final_answer, and give it nothing but the answer: a number in digits, as few words as possible, \
-or a list of these separated by commas. No unit, no thousands separator, no explanation."""
 
 _TRIES = 2000
 
@@ -220,7 +217,7 @@ def order_of_cities(ask: Asker) -> Posed:
     cities = ask.chance.sample([city for city in ask.cities if _listable(city.name)], 5)
     ordered = sorted(cities, key=lambda city: -city.people)
     names = ", ".join(city.name for city in cities)
-    question = f"Put these cities in order of their population in {NOW}, the largest first: {names}."
+    question = f"Put these cities in order of their population in {NOW}, the largest first, separated by commas: {names}."
     listed = ", ".join(city.name for city in ordered) if _all_differ(city.people for city in cities) else ""
     return Posed(question, listed, "ordering", tuple(map(_people, cities)))
 
@@ -233,7 +230,7 @@ def dense_neighbours(ask: Asker) -> Posed:
     evidence = tuple(fact for each in near for fact in _nation(each))
     question = (
         f"Which neighbours of {country.name} have more than {least} people per square kilometre, by the"
-        f" figures of {NOW}? List them in alphabetical order."
+        f" figures of {NOW}? List them in alphabetical order, separated by commas."
     )
     return Posed(question, ", ".join(dense), "filter and order", evidence)
 
@@ -273,7 +270,8 @@ def attached_distance(ask: Asker) -> Posed:
     north = sorted(cities, key=lambda city: -city.latitude)
     evidence = tuple((city_path(city), f"{city.latitude:.2f}") for city in cities)
     question = (
-        "List the cities of the attached CSV file from north to south, by the latitudes on their pages."
+        "List the cities of the attached CSV file from north to south, by the latitudes on their pages,"
+        " separated by commas."
     )
     listed = ", ".join(city.name for city in north) if _all_differ(city.latitude for city in cities) else ""
     return Posed(question, listed, "attachment", evidence, attached=("cities.csv", content))

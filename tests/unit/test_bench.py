@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from agent.settings import Settings
-from bench import markdown, model, run
+from bench import evaluation, markdown, model, run
 from bench.__main__ import main as bench_main
 from bench.__main__ import measure_hotpot
 from bench.stage import Stage
@@ -109,3 +109,9 @@ def test_a_section_that_cannot_be_measured_is_named(
     with pytest.raises(SystemExit):
         bench_main(sections)
     assert said in capsys.readouterr().err
+
+
+def test_the_runner_of_evaluations_is_measured_at_an_imitation_endpoint() -> None:
+    figures = {figure.name: figure.ours for figure in evaluation.measure(3, 3)}
+    assert figures["questions"] == 3 and figures["steps a question"] == evaluation.STEPS
+    assert 0 < figures["CPU of the runner a step"] < figures["CPU of the runner and the agents a step"]

@@ -120,7 +120,7 @@ def test_the_answers_follow_from_the_facts() -> None:
             r"How many more people live in (.+) than in (.+), by the figures of 2025\?", each.question
         ):
             assert int(each.answer) == people[found[1]] - people[found[2]] > 0
-        elif found := re.fullmatch(r"Put these cities in order .* first: (.+)\.", each.question):
+        elif found := re.fullmatch(r"Put these cities in order .* commas: (.+)\.", each.question):
             names = found[1].split(", ")
             assert each.answer.split(", ") == sorted(names, key=lambda name: -people[name])
         else:
