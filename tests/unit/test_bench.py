@@ -18,6 +18,8 @@ from evals import compare
 from evals.figures import Figure, save, show
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 
+pytestmark = pytest.mark.slow
+
 
 def talks(body: dict[str, Any]) -> Answer:
     """A model that writes 25 tokens, the first after 20 ms and each other 5 ms later."""

@@ -81,7 +81,7 @@ def test_each_side_answers_each_question_with_the_same_two_tools(
 
 
 def test_the_agent_is_offered_only_the_tools_of_the_comparison(world: MakeWorld) -> None:
-    app = world(answer("1741"), prompt_profile="compact")
+    app = world(answer("1741"), answer("1741"), prompt_profile="compact")
     app.services.tools = TWO_TOOLS
     app.ask("When was the Quill Bridge opened?")
     prompt = app.endpoint.chats[0]["messages"][0]["content"]

@@ -23,6 +23,8 @@ from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.model_file import QWEN, ModelFile
 from agent.model.slots import Slots
 
+pytestmark = pytest.mark.slow
+
 DATA = random.Random(7).randbytes(300_000)
 CLOSED = "http://127.0.0.1:9"  # nothing listens on the discard port
 

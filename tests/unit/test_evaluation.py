@@ -28,6 +28,8 @@ from evals.summary import Summary
 from tests.agent_world import App, MakeWorld, until
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, refuse, reply
 
+pytestmark = pytest.mark.slow
+
 COUNT = 7
 SET = QuestionSet(
     "words", tuple(Question(f"q{n}", f"Which number has word{n}?", str(n * n)) for n in range(6))
@@ -87,6 +89,8 @@ def test_ctrl_c_and_kill_9_in_the_middle_leave_the_table_of_an_undisturbed_run(
             until(lambda: lines(broken), 60)
             os.kill(os.getpid(), signal.SIGINT)
 
+        # A shell that starts the tests in the background has them ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=interrupt, daemon=True).start()
         assert main([*command, "--out", str(broken)]) == 130
         assert capsys.readouterr().err == "Stopped; the same command goes on from here.\n"

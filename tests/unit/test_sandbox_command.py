@@ -21,6 +21,8 @@ from agent.sandbox.probe import choose_level
 from agent.services import build_services
 from agent.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(step_seconds=5, grace_seconds=0.5, memory_bytes=512 << 20)
 
 # As Docker does: nothing but stdin and stdout goes through, what runs there is in a session of its own with its own

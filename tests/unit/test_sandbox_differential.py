@@ -12,6 +12,8 @@ from agent.errors import CodeError
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.limits import Limits
 
+pytestmark = pytest.mark.slow
+
 SNIPPETS = [
     snippet.split("\n# next step\n")
     for snippet in Path(__file__).with_name("snippets.txt").read_text("utf-8").split("\n---\n")

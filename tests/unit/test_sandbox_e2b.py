@@ -16,6 +16,8 @@ from agent.services import build_services
 from agent.settings import Settings
 from tests.imitation_e2b import KEY, ImitationE2B
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def e2b(tmp_path_factory):

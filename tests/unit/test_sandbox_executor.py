@@ -15,6 +15,8 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(step_seconds=0.4, grace_seconds=0.5, cpu_seconds=20, tool_calls=5, output_chars=2000)
 
 

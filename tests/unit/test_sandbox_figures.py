@@ -14,7 +14,10 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
+    pytest.mark.slow,
+]
 LIMITS = Limits(figures=3, pixels=2_000_000, figure_bytes=100_000)
 
 

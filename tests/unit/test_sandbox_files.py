@@ -12,7 +12,10 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
+    pytest.mark.slow,
+]
 LIMITS = Limits(scratch_bytes=1 << 20, scratch_files=5, memory_bytes=256 << 20)
 
 

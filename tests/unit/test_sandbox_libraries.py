@@ -11,7 +11,10 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
+    pytest.mark.slow,
+]
 
 
 def locked(level):

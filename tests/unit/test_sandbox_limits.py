@@ -13,7 +13,10 @@ from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.settings import Settings
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
+    pytest.mark.slow,
+]
 
 
 def echo(value):

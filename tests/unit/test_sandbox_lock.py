@@ -21,7 +21,10 @@ from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import Trial, choose_level, probe
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
+    pytest.mark.slow,
+]
 
 
 def test_the_probe_sees_every_attack_succeed_when_nothing_is_locked():

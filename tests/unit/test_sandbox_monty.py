@@ -18,6 +18,8 @@ from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import attack, choose_level
 from tests.agent_world import until
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(step_seconds=5, cpu_seconds=5, memory_bytes=128 << 20)
 
 SHORT = Limits(step_seconds=0.3, grace_seconds=5, memory_bytes=512 << 20)

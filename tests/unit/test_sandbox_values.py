@@ -24,6 +24,8 @@ from agent.sandbox.frames import BadFrame, CannotCross, frame_size, pack, unpack
 from agent.sandbox.limits import Limits
 from agent.sandbox.records import Record
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits()
 
 

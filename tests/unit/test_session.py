@@ -464,7 +464,7 @@ def test_stop_ends_the_wait_for_an_endpoint_that_sleeps(world: MakeWorld) -> Non
 def test_the_reply_may_be_as_long_as_the_variable_says_and_else_as_the_profile(world: MakeWorld) -> None:
     lengths = []
     for values in ({}, {"prompt_profile": "compact"}, {"max_reply_tokens": 8000}):
-        app = world(answer("two"), **values)
+        app = world(answer("two"), answer("two"), **values)
         app.ask(QUESTION)
         lengths.append(app.endpoint.chats[0]["max_tokens"])
     assert lengths == [2048, 400, 8000]

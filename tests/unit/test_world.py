@@ -25,6 +25,8 @@ from tools.documents import read_file
 from tools.errors import FetchError
 from tools.fetch import Fetcher
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

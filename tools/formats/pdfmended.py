@@ -17,7 +17,7 @@ def mended_pdf_document(source: Source) -> Document:
     from pdfminer.pdfexceptions import PDFException
     from pdfminer.psexceptions import PSException
 
-    logging.disable(logging.CRITICAL)
+    logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
     parts: list[str] = []
     try:
         for number, page in enumerate(extract_pages(io.BytesIO(source.content), maxpages=_MAX_PAGES), 1):
