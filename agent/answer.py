@@ -26,6 +26,8 @@ _LONGEST_ANSWER = 20_000
 _MOST_SOURCES = 8
 _MOST_SEARCHED = 12
 _LONGEST_QUOTE = 600
+# What a small model copies out of the prompt.
+_PLACEHOLDERS = ("...", "…", "the answer")
 _NUMBER = re.compile(r"\d[\d.,]*\d")
 _ADDRESS = re.compile(r"^\s*(\w+://\S|[^\s.]+(\.[^\s.]+)+\s*$)|\.\w{1,5}\s*$")  # or the name of a file
 
@@ -87,6 +89,8 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         text = as_text(answer)[:_LONGEST_ANSWER]
         if not text:
             raise BadArguments("The answer is empty: call final_answer(answer, sources=[...]) with a text.")
+        if text in _PLACEHOLDERS:
+            raise BadArguments(f"{text!r} stands for the answer: call final_answer with the answer itself.")
         named = named_sources(sources)
         checked = [self._check(source, text) for source in named]
         wrong = [source for source in checked if source.status == UNVERIFIED and source.quote]

@@ -267,6 +267,11 @@ def test_a_small_model_is_not_asked_to_correct_its_quotes(world: MakeWorld) -> N
     assert ("unverified", MARS) in [(source.status, source.url) for source in told.end.sources]
 
 
+def test_a_placeholder_copied_from_the_prompt_is_no_answer(world: MakeWorld) -> None:
+    told = world(answer("..."), answer("two")).ask(QUESTION)
+    assert (told.end.outcome, told.end.answer) == (Outcome.ANSWERED, "two")
+
+
 def test_nothing_after_the_final_answer_is_run(world: MakeWorld) -> None:
     app = world(step("Done.", "final_answer('two')\nprint('still here')"))
     told = app.ask(QUESTION)
