@@ -27,7 +27,7 @@ from agent.sandbox.probe import choose_level
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
 from agent.web import build_search, manners_of
-from tools.manners import Manners
+from tools.manners import Closed, Manners, all_open
 from tools.search.chain import SearchChain
 from tools.search.library import Library
 
@@ -185,8 +185,13 @@ class Services:
         self.store.close()
 
 
-def build_services(settings: Settings, progress: Progress = lambda done, total, source: None) -> Services:
-    """Everything that a session needs, ready to use.
+def build_services(
+    settings: Settings,
+    progress: Progress = lambda done, total, source: None,
+    *,
+    closed: Closed = all_open,
+) -> Services:
+    """Everything that a session needs, ready to use. `closed`: what is neither found nor read on the web.
 
     The embedded model is fetched first if it is the one to use; `progress` is
     told (bytes done, bytes in all, from where). Raises SettingsError,
@@ -201,7 +206,7 @@ def build_services(settings: Settings, progress: Progress = lambda done, total, 
         command=command,
     )
     library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
-    manners = manners_of(settings)
+    manners = manners_of(settings, closed)
     search = build_search(settings, library, manners)
     search.probe()
     endpoint = _endpoint(settings, progress)

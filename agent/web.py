@@ -3,7 +3,7 @@
 from agent.settings import Settings
 from tools.exchange import FetchLimits
 from tools.fetch import Fetcher
-from tools.manners import Manners
+from tools.manners import Closed, Manners, all_open
 from tools.pace import Pace
 from tools.proxy import parse_proxy
 from tools.robots import Robots
@@ -32,14 +32,15 @@ _ENGINES_SECONDS = 9.0
 _ARXIV_SECONDS = 3.0
 
 
-def manners_of(settings: Settings) -> Manners:
-    """What the operator decided about every fetch; shared by all sessions."""
+def manners_of(settings: Settings, closed: Closed = all_open) -> Manners:
+    """What the operator decided about every fetch; shared by all sessions. `closed`: what nobody may read."""
     return Manners(
         ports=frozenset(settings.web_ports),
         proxy=parse_proxy(settings.web_proxy.get_secret_value()) if settings.web_proxy else None,
         robots=Robots(settings.robots),
         pace=Pace(settings.host_seconds),
         archive=settings.archive_retry,
+        closed=closed,
     )
 
 
@@ -58,6 +59,7 @@ def build_search(settings: Settings, library: Library, manners: Manners) -> Sear
         patience=_ENGINES_SECONDS + 1 if engines else 4.0,
         reachable=api.reachable,
         occasions={"wikipedia": is_for_wikipedia, "arxiv": is_about_papers},
+        closed=manners.closed,
     )
 
 

@@ -43,7 +43,7 @@ class Result:
     """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered.
 
     `sources`: "verified address" and the like. `trace`: what was written and seen, one text a step. `blocked`:
-    addresses that refused to be read. `interrupted`: ended from outside, so the question is still to be asked.
+    addresses that refused to be read. `leaks`: pages that carry the benchmark, and what became of each. `interrupted`: ended from outside, so the question is still to be asked.
     """
 
     key: Key
@@ -59,6 +59,7 @@ class Result:
     trace: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     interrupted: bool = False
+    leaks: tuple[str, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -141,7 +142,7 @@ def _result(line: bytes) -> Result | None:
     try:
         row = json.loads(line)
         row["key"], row["outcome"] = Key(**row["key"]), Outcome(row["outcome"])
-        lists = {name: tuple(row.get(name, ())) for name in ("sources", "trace", "blocked")}
+        lists = {name: tuple(row.get(name, ())) for name in ("sources", "trace", "blocked", "leaks")}
         return Result(**{**row, **lists})
     except (ValueError, TypeError, KeyError):
         return None

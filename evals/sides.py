@@ -24,6 +24,7 @@ from agent.model.endpoint import EndpointModel
 from agent.services import Services
 from agent.session import Session
 from evals.budget import Halt, Watch, unwatched
+from evals.leaks import leaks
 from evals.questions import Question
 from evals.results import Key, Result, fingerprint
 from evals.trace import trace_of_events, trace_of_memory
@@ -120,6 +121,7 @@ def ask_research(
         sources=tuple(f"{source.status} {source.url}" for source in end.sources),
         trace=trace_of_events(events),
         blocked=blocked(services.store.attempts(run.id)),
+        leaks=leaks(services.store, run.id, question),
         interrupted=halt is not None and halt.interrupted,
     )
 

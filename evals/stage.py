@@ -11,6 +11,7 @@ from rich.console import Console
 from agent.services import Services, build_services
 from agent.settings import PROJECT, Settings
 from evals.closed_web import ClosedWeb
+from evals.leaks import carries_benchmark
 from tools.search.chain import SearchChain
 from tools.search.results import SearchProvider
 
@@ -50,7 +51,7 @@ def offline_services(
 def open_web_services(
     settings: Settings, console: Console, folder: Path | None = None, **changed: Any
 ) -> Iterator[Services]:
-    """The app as it is configured."""
+    """The app as it is configured, but for the pages that carry a benchmark's questions or answers."""
     with _services(settings, console, folder, **changed) as services:
         yield services
 
@@ -68,7 +69,11 @@ def _services(
         def progress(done: int, total: int, source: str) -> None:
             line.update(f"fetching the model from {source}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB")
 
-        services = build_services(settings.model_copy(update={"data_dir": Path(place), **changed}), progress)
+        services = build_services(
+            settings.model_copy(update={"data_dir": Path(place), **changed}),
+            progress,
+            closed=carries_benchmark,
+        )
         line.stop()
         try:
             yield services

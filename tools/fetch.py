@@ -12,7 +12,7 @@ from tools.address import Address, join, parse_address, shown
 from tools.archive import Copy, closest_copy
 from tools.charset import decode
 from tools.connection import Watch
-from tools.errors import FetchError
+from tools.errors import FetchError, Refused
 from tools.exchange import REDIRECTS, Answer, Door, FetchLimits
 from tools.judgement import Fetched, judged, noted
 from tools.ledger import Attempt, CachedPage, Ledger, PageCache
@@ -243,7 +243,10 @@ class Fetcher:
         return decode(answer.content, markup=False)[0] if answer.status == 200 else ""
 
     def _parsed(self, url: str) -> Address:
-        return parse_address(url, allow_local=self.allow_local, ports=self.manners.ports)
+        address = parse_address(url, allow_local=self.allow_local, ports=self.manners.ports)
+        if why := self.manners.closed(address.url):
+            raise Refused(f"{shown(address.url)} is not read: {why}; use another source.", address.url)
+        return address
 
     def _note(self, attempt: Attempt) -> None:
         if self.ledger is not None:

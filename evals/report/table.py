@@ -51,6 +51,12 @@ def notes(summary: Summary) -> list[str]:
     uneven = {len(each.results) for each in summary.asked}
     if len(uneven) > 1:
         found.append(f"The questions have {min(uneven)} to {max(uneven)} repeats.")
+    leaked = [result for result in summary.all.results if result.leaks]
+    if leaked:
+        read = sum(any(leak.startswith("read ") for leak in result.leaks) for result in leaked)
+        found.append(
+            f"{len(leaked)} results met pages that carry the benchmark; {read} of them read one, so do not trust these."
+        )
     if summary.estimated:
         found.append("The server did not count all tokens; some are estimated.")
     return found

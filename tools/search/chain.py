@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tools.errors import SearchError, ToolFailure
+from tools.manners import Closed, all_open
 from tools.search.rest import Resting
 from tools.search.results import NO_FILTERS, Filters, SearchProvider, SearchResult, SearchResults
 
@@ -35,11 +36,13 @@ class SearchChain:
         patience: float = 4.0,
         reachable: Callable[[str], bool] | None = None,
         occasions: Mapping[str, Occasion] | None = None,
+        closed: Closed = all_open,
     ) -> None:
         """`cooldown`: seconds that a provider rests after a failure. `patience`: longest wait for the web.
 
         `reachable`: whether an address accepts connections, used by `probe`.
         `occasions`: when a provider is asked, by its name; one that is not in it always is.
+        `closed`: results that are left out.
         """
         self._local = [p for p in providers if p.local and mode != "web"]
         self._web = [p for p in providers if not p.local and mode != "library"]
@@ -47,6 +50,7 @@ class SearchChain:
         self._patience = patience
         self._reachable = reachable
         self._occasions = occasions or {}
+        self._closed = closed
         self._resting = Resting(cooldown)
         self._probed = threading.Event()
         self._probed.set()
@@ -91,7 +95,10 @@ class SearchChain:
             notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
         remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters))
         local = [result for results in found.values() for result in results]
-        from_web = [[r for r in results if filters.fits_site(r.url)] for results in web.values()]
+        from_web = [
+            [r for r in results if filters.fits_site(r.url) and not self._closed(r.url)]
+            for results in web.values()
+        ]
         return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark)
 
     @property
