@@ -43,7 +43,8 @@ class Result:
     """One answered question. Tokens and `seconds` are of the whole run; `reason` is why it is not simply answered.
 
     `sources`: "verified address" and the like. `trace`: what was written and seen, one text a step. `blocked`:
-    addresses that refused to be read. `leaks`: pages that carry the benchmark, and what became of each. `interrupted`: ended from outside, so the question is still to be asked.
+    addresses that refused to be read. `leaks`: pages that carry the benchmark, and what became of each.
+    `interrupted`: ended from outside, so the question is still to be asked.
     """
 
     key: Key

@@ -8,6 +8,7 @@ same search and pages, and the same number of steps.
 
 import functools
 import importlib.metadata
+import secrets
 import threading
 import time
 from collections.abc import Sequence
@@ -121,7 +122,7 @@ def ask_research(
         sources=tuple(f"{source.status} {source.url}" for source in end.sources),
         trace=trace_of_events(events),
         blocked=blocked(services.store.attempts(run.id)),
-        leaks=leaks(services.store, run.id, question),
+        leaks=leaks(services.store, run.id, question, key.question),
         interrupted=halt is not None and halt.interrupted,
     )
 
@@ -141,7 +142,8 @@ def ask_stock(
     services: Services, question: str, key: Key, *, files: Sequence[Path] = (), watch: Watch = unwatched
 ) -> Result:
     """The stock agent's answer; what it raises is a failed run. It is given no files."""
-    agent = stock_agent(services)
+    run_id = secrets.token_urlsafe(16)
+    agent = stock_agent(services, run_id)
     model: EndpointModel = agent.model
     began = time.monotonic()
     answer, outcome, reason = "", Outcome.FAILED, ""
@@ -172,6 +174,8 @@ def ask_stock(
         seconds=seconds,
         steps=sum(hasattr(step, "step_number") for step in steps),
         trace=trace_of_memory(steps),
+        blocked=blocked(services.store.attempts(run_id)),
+        leaks=leaks(services.store, run_id, question, key.question),
         interrupted=halt is not None and halt.interrupted,
     )
 
@@ -200,16 +204,18 @@ class _Watcher:
 
 
 def warm_stock(services: Services) -> None:
-    agent = stock_agent(services)
+    agent = stock_agent(services, "warm")
     agent.model.generate([ChatMessage(role=MessageRole.SYSTEM, content=agent.system_prompt)], max_tokens=1)
 
 
-def stock_agent(services: Services) -> CodeAgent:
+def stock_agent(services: Services, run_id: str) -> CodeAgent:
     """smolagents' CodeAgent with nothing set but the model, the tools and the steps."""
     model, profile, _ = services.model()
+    ledger = services.store.ledger(run_id)
     browser = TextBrowser(
-        Fetcher(allow_local=services.settings.allow_local_web),
+        Fetcher(allow_local=services.settings.allow_local_web, ledger=ledger, manners=services.manners),
         services.library,
+        ledger,
         viewport_chars=profile.viewport_chars,
         show_targets=not profile.example,
     )

@@ -12,6 +12,7 @@ from agent.services import Services, build_services
 from agent.settings import PROJECT, Settings
 from evals.closed_web import ClosedWeb
 from evals.leaks import carries_benchmark
+from tools.manners import Closed, all_open
 from tools.search.chain import SearchChain
 from tools.search.results import SearchProvider
 
@@ -52,13 +53,18 @@ def open_web_services(
     settings: Settings, console: Console, folder: Path | None = None, **changed: Any
 ) -> Iterator[Services]:
     """The app as it is configured, but for the pages that carry a benchmark's questions or answers."""
-    with _services(settings, console, folder, **changed) as services:
+    with _services(settings, console, folder, closed=carries_benchmark, **changed) as services:
         yield services
 
 
 @contextmanager
 def _services(
-    settings: Settings, console: Console, folder: Path | None = None, **changed: Any
+    settings: Settings,
+    console: Console,
+    folder: Path | None = None,
+    *,
+    closed: Closed = all_open,
+    **changed: Any,
 ) -> Iterator[Services]:
     """`folder`: where what the runs read is kept while they go on; a temporary one if not given."""
     with (
@@ -72,7 +78,7 @@ def _services(
         services = build_services(
             settings.model_copy(update={"data_dir": Path(place), **changed}),
             progress,
-            closed=carries_benchmark,
+            closed=closed,
         )
         line.stop()
         try:

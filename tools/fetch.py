@@ -79,12 +79,16 @@ class Fetcher:
         key in the address or the headers goes nowhere else. Raises FetchError,
         whose message names the host only.
         """
-        address = self._parsed(url)
+        address = parse_address(url, allow_local=self.allow_local, ports=self.manners.ports)
         named = replace(address, url=f"{address.scheme}://{address.host}")
         return self._send(named, Watch(self.limits.total_seconds, self.cancel), headers, body)
 
     def find_copy(self, url: str, when: str = "") -> Copy:
         """The Internet Archive's copy of `url` closest to `when` (YYYYMMDD), or its newest. Raises FetchError."""
+        if why := self.manners.closed(url):
+            refused = _closed(url, why)
+            self._note(Attempt(url, url, None, "", 0, 0.0, error=str(refused)))
+            raise refused
 
         def ask(asked: str) -> bytes:
             answer = self.call(asked)
@@ -151,6 +155,7 @@ class Fetcher:
         address = self._parsed(url)
         if self.cache is not None and (kept := self.cache.get(address.url)):
             hops.append(address.url)
+            self._parsed(kept.url)  # where it once led may be closed by now
             warning = self._robots(address, Watch(self.limits.total_seconds, self.cancel))
             fetched = Fetched(
                 kept.url, 200, kept.content_type, kept.content, kept.filename,
@@ -245,9 +250,13 @@ class Fetcher:
     def _parsed(self, url: str) -> Address:
         address = parse_address(url, allow_local=self.allow_local, ports=self.manners.ports)
         if why := self.manners.closed(address.url):
-            raise Refused(f"{shown(address.url)} is not read: {why}; use another source.", address.url)
+            raise _closed(address.url, why)
         return address
 
     def _note(self, attempt: Attempt) -> None:
         if self.ledger is not None:
             self.ledger.attempt(attempt)
+
+
+def _closed(url: str, why: str) -> Refused:
+    return Refused(f"{shown(url)} is not read: {why}; use another source.", url)

@@ -8,8 +8,10 @@ from typing import Any
 
 from smolagents import Tool
 
+from tools.address import shown
 from tools.arguments import address_of, number_of, words_of
 from tools.browser import TextBrowser
+from tools.ledger import Attempt
 from tools.page import Link, Page
 from tools.search.asked import filters_of
 from tools.search.chain import SearchChain
@@ -65,6 +67,9 @@ class WebSearch(Tool):  # type: ignore[misc]
         if (ledger := self._browser.ledger) is not None:
             for result in results:
                 ledger.listed(result.url, result.title, result.snippet)
+            for url, why in results.closed.items():
+                error = f"{shown(url)} was found and is not shown: {why}."
+                ledger.attempt(Attempt(url, url, None, "", 0, 0.0, error=error))
         return results
 
     def summary(self, result: SearchResults) -> str:

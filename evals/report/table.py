@@ -15,7 +15,7 @@ from evals.verdict import Verdict
 
 _COLUMNS = (
     "id", "level", "kind", "attachments", "repeat", "verdict", "answer", "truth", "outcome", "reason",
-    "seconds", "steps", "prompt_tokens", "completion_tokens", "dollars",
+    "seconds", "steps", "prompt_tokens", "completion_tokens", "dollars", "leaks",
 )  # fmt: skip
 # A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -53,10 +53,11 @@ def notes(summary: Summary) -> list[str]:
         found.append(f"The questions have {min(uneven)} to {max(uneven)} repeats.")
     leaked = [result for result in summary.all.results if result.leaks]
     if leaked:
-        read = sum(any(leak.startswith("read ") for leak in result.leaks) for result in leaked)
-        found.append(
-            f"{len(leaked)} results met pages that carry the benchmark; {read} of them read one, so do not trust these."
+        seen = sum(any(not leak.startswith("refused ") for leak in result.leaks) for result in leaked)
+        trust = (
+            f"{seen} were shown their question there, so do not trust these" if seen else "none was shown one"
         )
+        found.append(f"{len(leaked)} results met pages that carry the benchmark: {trust}.")
     if summary.estimated:
         found.append("The server did not count all tokens; some are estimated.")
     return found
@@ -88,6 +89,7 @@ def write_csv(summary: Summary, path: Path) -> None:
                     each.verdict(result), result.answer, question.answer, result.outcome, result.reason,
                     f"{result.seconds:.2f}", result.steps, result.prompt_tokens, result.completion_tokens,
                     f"{summary.prices.of(result.usage):.6f}" if summary.prices.known else "",
+                    "\n".join(result.leaks),
                 )  # fmt: skip
                 rows.writerow([_cell(cell) for cell in cells])
 

@@ -42,7 +42,7 @@ class SearchChain:
 
         `reachable`: whether an address accepts connections, used by `probe`.
         `occasions`: when a provider is asked, by its name; one that is not in it always is.
-        `closed`: results that are left out.
+        `closed`: which of the web's results are left out, and why.
         """
         self._local = [p for p in providers if p.local and mode != "web"]
         self._web = [p for p in providers if not p.local and mode != "library"]
@@ -95,11 +95,10 @@ class SearchChain:
             notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
         remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters))
         local = [result for results in found.values() for result in results]
-        from_web = [
-            [r for r in results if filters.fits_site(r.url) and not self._closed(r.url)]
-            for results in web.values()
-        ]
-        return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark)
+        fitting = [[r for r in results if filters.fits_site(r.url)] for results in web.values()]
+        closed = {r.url: why for r in chain.from_iterable(fitting) if (why := self._closed(r.url))}
+        from_web = [[r for r in results if r.url not in closed] for results in fitting]
+        return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark, closed)
 
     @property
     def places(self) -> list[SearchProvider]:

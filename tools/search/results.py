@@ -1,6 +1,6 @@
 """What a search gives."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, Protocol
@@ -64,13 +64,20 @@ class SearchResults(list[SearchResult]):
     """Results, best first. Its text is a numbered list; when empty, what to try instead.
 
     `note` says who did not answer; `remark` what the results are not, such as
-    filtered by date.
+    filtered by date. `closed`: addresses that were found too and may not be read,
+    each with the reason.
     """
 
     def __init__(
-        self, results: Iterable[SearchResult] = (), query: str = "", note: str = "", remark: str = ""
+        self,
+        results: Iterable[SearchResult] = (),
+        query: str = "",
+        note: str = "",
+        remark: str = "",
+        closed: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(results)
+        self.closed = closed or {}
         self.query = query
         self.note = note
         self.remark = remark
