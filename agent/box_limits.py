@@ -1,6 +1,6 @@
 """What the settings let one box use."""
 
-from agent.sandbox.limits import Limits
+from agent.sandbox.wire.limits import Limits
 from agent.settings import Settings
 
 

@@ -20,10 +20,10 @@ from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for, without_code
 from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.level import SMALL
-from agent.sandbox.limits import Limits
-from agent.sandbox.lock import hide_process
+from agent.sandbox.lock.process import hide_process
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
 from agent.web import build_search, manners_of

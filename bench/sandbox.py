@@ -10,9 +10,9 @@ from smolagents.local_python_executor import LocalPythonExecutor
 
 from agent.errors import SandboxError
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from bench.stop import measure_stop
 from evals.figures import Figure
 

@@ -6,8 +6,8 @@ import time
 
 from agent.errors import Stopped
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
+from agent.sandbox.wire.limits import Limits
 from evals.figures import Figure
 
 REPEAT = 20

@@ -17,9 +17,9 @@ import pytest
 
 from agent.events import Event, RunEnded
 from agent.run import Run
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from agent.services import Endpoint, Services
 from agent.session import Session, SessionRegistry
 from agent.settings import Settings

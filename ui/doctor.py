@@ -23,9 +23,9 @@ from agent.checkup import not_set_up, searched
 from agent.errors import ModelError, ResearchError, SandboxError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
-from agent.sandbox import landlock, seccomp
 from agent.sandbox.command import Command
 from agent.sandbox.level import LEVELS, NO_CODE, SMALL
+from agent.sandbox.lock import landlock, seccomp
 from agent.sandbox.probe import Trial, attack, choose_level
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings

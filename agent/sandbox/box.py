@@ -13,10 +13,10 @@ from agent.errors import BoxLost, SandboxError
 
 from .child import Child, KeptChild
 from .command import Command
-from .frames import BadFrame, pack
 from .incoming import Frame, Incoming
-from .limits import Limits
 from .start import BOOTSTRAP, ENVIRONMENT, start
+from .wire.frames import BadFrame, pack
+from .wire.limits import Limits
 
 _START_SECONDS = 30.0
 _SEND_SECONDS = 5.0

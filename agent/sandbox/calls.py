@@ -7,11 +7,11 @@ from typing import Any
 from agent.errors import BoxLost
 
 from .box import Box
-from .codec import Encoder
-from .frames import BadFrame, CannotCross
 from .host_tool import Outcome, ToolThread, described, shown_arguments, summary
 from .incoming import Frame
 from .step import ExecutionObserver, Step
+from .wire.codec import Encoder
+from .wire.frames import BadFrame, CannotCross
 
 STOP_GRACE = 0.07
 

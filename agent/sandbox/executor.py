@@ -12,17 +12,17 @@ from smolagents.local_python_executor import CodeOutput, PythonExecutor
 from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 
 from . import shelf
-from .arrays import check_png
 from .box import Box
 from .calls import STOP_GRACE, CallDesk, broken
-from .codec import Encoder
-from .frames import BadFrame, CannotCross
 from .host_tool import Outcome
 from .incoming import Frame
-from .limits import Limits
 from .pool import BoxPool
 from .probe import choose_level
 from .step import ExecutionObserver, Step
+from .wire.arrays import check_png
+from .wire.codec import Encoder
+from .wire.frames import BadFrame, CannotCross
+from .wire.limits import Limits
 
 _TICK = 0.02
 _LENT = 5000

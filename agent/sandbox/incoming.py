@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from .codec import Decoder
-from .frames import HEADER, frame_size, unpack
-from .limits import Limits
+from .wire.codec import Decoder
+from .wire.frames import HEADER, frame_size, unpack
+from .wire.limits import Limits
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .monty_errors import MODULES
+from .wire.importable import OF_MONTY
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ SMALL = Level(
     "small Python",
     "The model's code runs in Monty, a small Python that has no way out and no numpy or pandas.",
     "This Python is small. It has no numpy and pandas; tables are lists of rows (dicts). It has no yield, no class "
-    f"inheritance, no del. Importable are only {', '.join(MODULES)}. str(x) gives the text of a page or result.",
+    f"inheritance, no del. Importable are only {', '.join(OF_MONTY)}. str(x) gives the text of a page or result.",
 )
 NO_CODE = Level(4, "no code", "The model's code is off; it calls the tools one by one instead.")
 

@@ -14,7 +14,7 @@ from agent.errors import SandboxError
 from .box import Box
 from .command import Command
 from .level import LEVELS, NO_CODE, SMALL, Level
-from .limits import Limits
+from .wire.limits import Limits
 
 __all__ = ["Level", "Trial", "attack", "choose_level", "probe"]
 

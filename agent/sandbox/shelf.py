@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import TZPATH
 
-from .codec import Encoder
-from .libraries import may_be_found
-from .limits import Limits
+from .wire.codec import Encoder
+from .wire.importable import may_be_found
+from .wire.limits import Limits
 
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,9}", re.ASCII)
 _DATA = re.compile(

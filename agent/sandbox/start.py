@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+# In the order of what they import of each other, which is from below and their own room only.
 _MODULES = tuple(
-    """
-    limits frames records arrays times codec channel printed figures libraries traces
-    landlock seccomp lock scratch folder files tool_function
-    monty_values monty_errors monty_worker worker
-    """.split()
+    f"{room}.{name}"
+    for room, names in {
+        "wire": "limits frames records arrays times codec importable",
+        "lock": "landlock seccomp process",
+        "inside": "channel printed figures libraries traces scratch folder files tool_function "
+        "monty_values monty_errors monty_worker worker",
+    }.items()
+    for name in names.split()
 )
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
@@ -32,17 +36,21 @@ def take(size):
         if not piece: os._exit(0)
         data += piece
     return data
-package = sys.modules["box"] = types.ModuleType("box")
-package.__path__ = []
+def made(name, **attributes):
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__dict__.update(attributes)
+    above, _, own = name.rpartition(".")
+    if above: setattr(sys.modules[above], own, module)
+    return module
+for room in ("box", "box.wire", "box.lock", "box.inside"):
+    made(room, __path__=[])
 start = json.loads(take(int(take(10))))
 os.environ.update(start["environment"])
 for name, code in start["modules"].items():
-    module = sys.modules["box." + name] = types.ModuleType("box." + name)
-    module.__package__ = "box"
-    setattr(package, name, module)
+    module = made("box." + name, __package__="box." + name.rpartition(".")[0])
     code = marshal.loads(base64.b64decode(code)) if start["compiled"] else compile(code, "<box." + name + ">", "exec")
     exec(code, module.__dict__)
-sys.modules["box.worker"].main(start["preload"])
+sys.modules["box.inside.worker"].main(start["preload"])
 """
 
 
@@ -61,7 +69,9 @@ def start(preload: Sequence[str], *, compiled: bool) -> bytes:
 @cache
 def _modules(compiled: bool) -> dict[str, str]:
     folder = Path(__file__).parent
-    sources = {name: (folder / f"{name}.py").read_text("utf-8") for name in _MODULES}
+    sources = {
+        name: Path(folder, *name.split(".")).with_suffix(".py").read_text("utf-8") for name in _MODULES
+    }
     if not compiled:
         return sources
     codes = {name: compile(source, f"<box.{name}>", "exec") for name, source in sources.items()}

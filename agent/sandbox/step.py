@@ -9,7 +9,7 @@ from smolagents.local_python_executor import CodeOutput
 from agent.errors import BoxLost, CodeError, Stopped
 
 from .incoming import Frame
-from .limits import Limits
+from .wire.limits import Limits
 
 _LOST = "; all variables are lost, as are files that the code wrote, and the next step starts in a new box."
 

@@ -15,8 +15,8 @@ from typing import Any
 from agent.errors import BoxLost, CodeError
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.level import SMALL, Level
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
+from agent.sandbox.wire.limits import Limits
 
 TOKEN = "hf_not_a_real_token"
 NOTHING_LOCKED = Level(0, "nothing locked", "Where attacks must get through, or they would prove nothing.")
@@ -159,9 +159,25 @@ def grown(action: Callable[[], str]) -> tuple[str, int]:
     return said, (resident() - before) >> 20
 
 
+def forged_calls(arena: Arena, code: str) -> str:
+    """What `code` says of the calls that it forges, and what came of them: it has a tool `ours`, another box `theirs`."""
+    seen: list[str] = []
+
+    def ours() -> str:
+        seen.append("ours")
+        return "ours"
+
+    other = arena.box()
+    other.send_tools({"theirs": lambda: seen.append("theirs")})
+    # Ten thousand calls may take long on a machine that is busy; what is tried here is their number.
+    said = arena.happened(code, {"ours": ours}, step_seconds=100, cpu_seconds=100, tool_calls=50)
+    other.cleanup()
+    return f"{said}, {len(seen)} calls served, others' tools {'used' if 'theirs' in seen else 'untouched'}"
+
+
 def filter_like_docker() -> None:
     """Put this process, and all it starts, under a filter that refuses what Docker's default profile refuses."""
-    from agent.sandbox import seccomp
+    from agent.sandbox.lock import seccomp
 
     refused = """
         mount 165 40    umount2 166 39  swapon 167 224   reboot 169 142   init_module 175 105  delete_module 176 106

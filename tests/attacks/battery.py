@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.attacks.arena import FORGE, Arena, grown
+from tests.attacks.arena import FORGE, Arena, forged_calls, grown
 from tools.fetch import Fetcher
 
 
@@ -330,32 +330,19 @@ def forged_frames(arena: Arena) -> str:
     return f"{killed}, a fake done gave {fake}"
 
 
-def forged_calls(arena: Arena) -> str:
-    """Names, arguments and numbers of calls that no honest box would send."""
-    seen: list[str] = []
-
-    def ours() -> str:
-        seen.append("ours")
-        return "ours"
-
-    other = arena.box()
-    other.send_tools({"theirs": lambda: seen.append("theirs")})
-    code = FORGE + (
-        "refused = 0\n"
-        "for tool in ('__class__', 'theirs', 'cleanup', ['ours'], None, 7):\n"
-        "    call(tool)\n"
-        "    refused += channel.receive()[0]['op'] == 'error'\n"
-        "call('ours', max_steps=10**6)\n"
-        "refused += channel.receive()[0]['op'] == 'error'\n"
-        "for _ in range(10_000):\n"
-        "    call('ours')\n"
-        "    last = channel.receive()[0]['op']\n"
-        "f'{refused} refused, then {last}'"
-    )
-    # Ten thousand calls may take long on a machine that is busy; what is tried here is their number.
-    said = arena.happened(code, {"ours": ours}, step_seconds=100, cpu_seconds=100, tool_calls=50)
-    other.cleanup()
-    return f"{said}, {len(seen)} calls served, others' tools {'used' if 'theirs' in seen else 'untouched'}"
+# Names, arguments and numbers of calls that no honest box would send.
+FORGED_CALLS = FORGE + (
+    "refused = 0\n"
+    "for tool in ('__class__', 'theirs', 'cleanup', ['ours'], None, 7):\n"
+    "    call(tool)\n"
+    "    refused += channel.receive()[0]['op'] == 'error'\n"
+    "call('ours', max_steps=10**6)\n"
+    "refused += channel.receive()[0]['op'] == 'error'\n"
+    "for _ in range(10_000):\n"
+    "    call('ours')\n"
+    "    last = channel.receive()[0]['op']\n"
+    "f'{refused} refused, then {last}'"
+)
 
 
 def unread_replies(arena: Arena) -> str:
@@ -460,7 +447,7 @@ BATTERY = (
         19,
         "forge tool calls",
         r"^7 refused, then error, \d\d calls served, others' tools untouched$",
-        forged_calls,
+        lambda arena: forged_calls(arena, FORGED_CALLS),
     ),
     Attack(20, "never read a reply", r"^killed: ", unread_replies),
     Attack(21, "fill the disk", r"^denied$", _tried(DISK)),

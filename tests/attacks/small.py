@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.attacks.arena import Arena, grown
+from tests.attacks.arena import Arena, forged_calls, grown
 
 _AFTER = """
 def _refusal(error):
@@ -218,6 +218,21 @@ def modules():
 """
 
 
+FORGED_CALLS = """
+refused = 0
+for tool in ("__class__", "theirs", "cleanup", ["ours"], None, 7):
+    try: _call(tool, (), {})
+    except Exception: refused += 1
+try: ours(max_steps=10 ** 6)
+except ToolError: refused += 1
+last = ""
+for _ in range(10000):
+    try: ours()
+    except ToolError as error: last = "error"
+f"{refused} refused, then {last}"
+"""
+
+
 def memory(arena: Arena) -> str:
     """Each in a box of its own, which must live on; the limit cannot be caught."""
     ends = []
@@ -273,33 +288,6 @@ except Exception as error: pass
 "its own answer"
 """
     return f"{found}, a fake done gave {arena.happened(code)}"
-
-
-def forged_calls(arena: Arena) -> str:
-    seen: list[str] = []
-
-    def ours() -> str:
-        seen.append("ours")
-        return "ours"
-
-    other = arena.box()
-    other.send_tools({"theirs": lambda: seen.append("theirs")})
-    code = """
-refused = 0
-for tool in ("__class__", "theirs", "cleanup", ["ours"], None, 7):
-    try: _call(tool, (), {})
-    except Exception: refused += 1
-try: ours(max_steps=10 ** 6)
-except ToolError: refused += 1
-last = ""
-for _ in range(10000):
-    try: ours()
-    except ToolError as error: last = "error"
-f"{refused} refused, then {last}"
-"""
-    said = arena.happened(code, {"ours": ours}, step_seconds=20, tool_calls=50)
-    other.cleanup()
-    return f"{said}, {len(seen)} calls served, others' tools {'used' if 'theirs' in seen else 'untouched'}"
 
 
 def unread(arena: Arena) -> str:
@@ -371,7 +359,10 @@ SMALL = {
     16: _tried(NEIGHBOURS),
     17: _tried(KERNEL),
     18: Small(r"^denied, a fake done gave its own answer$", forged_frames),
-    19: Small(r"^7 refused, then error, \d\d calls served, others' tools untouched$", forged_calls),
+    19: Small(
+        r"^7 refused, then error, \d\d calls served, others' tools untouched$",
+        lambda arena: forged_calls(arena, FORGED_CALLS),
+    ),
     20: Small(r"^each reply was read$", unread),
     21: _tried(WRITING, harmless=False),
     22: Small(r"^refused, host unchanged$", bombs),

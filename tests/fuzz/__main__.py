@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agent.sandbox.frames import BadFrame
+from agent.sandbox.wire.frames import BadFrame
 from tests.fuzz import target
 
 GROWTH_MB = 50.0

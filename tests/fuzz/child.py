@@ -9,7 +9,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["agent.sandbox"]):
-    from agent.sandbox.frames import BadFrame
+    from agent.sandbox.wire.frames import BadFrame
     from tests.fuzz import target
 
 EVERY = 2000

@@ -4,13 +4,13 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from agent.sandbox.arrays import check_png
-from agent.sandbox.codec import Encoder
-from agent.sandbox.frames import HEADER, BadFrame, CannotCross, pack
 from agent.sandbox.host_tool import shown_arguments
 from agent.sandbox.incoming import Frame, Incoming
-from agent.sandbox.limits import Limits
 from agent.sandbox.step import text_of
+from agent.sandbox.wire.arrays import check_png
+from agent.sandbox.wire.codec import Encoder
+from agent.sandbox.wire.frames import HEADER, BadFrame, CannotCross, pack
+from agent.sandbox.wire.limits import Limits
 
 LIMITS = Limits(frame_bytes=1 << 16, blob_bytes=1 << 18, pixels=1 << 16)
 TAGS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
+from agent.sandbox.wire.limits import Limits
 from agent.settings import Settings
 from tests.agent_world import App, MakeWorld, box_pool, open_app
 from tests.scripted_endpoint import Item

@@ -20,7 +20,7 @@ from agent.events import (
     ToolStarted,
     Usage,
 )
-from agent.sandbox.limits import Limits
+from agent.sandbox.wire.limits import Limits
 from tests.agent_world import MARS, MakeWorld, Told, answer, step
 from tests.scripted_endpoint import overloaded, reply, too_long_llama, too_long_tgi
 

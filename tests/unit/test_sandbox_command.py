@@ -15,9 +15,9 @@ from agent.errors import BoxLost, CodeError, SandboxError, Stopped
 from agent.sandbox.box import Box
 from agent.sandbox.command import Command
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from agent.services import build_services
 from agent.settings import Settings
 

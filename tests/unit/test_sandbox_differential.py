@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import CodeError
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = pytest.mark.slow
 

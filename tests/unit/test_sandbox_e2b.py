@@ -9,9 +9,9 @@ import pytest
 from agent.errors import CodeError, SandboxError, SettingsError
 from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from agent.services import build_services
 from agent.settings import Settings
 from tests.imitation_e2b import KEY, ImitationE2B

@@ -11,9 +11,9 @@ from smolagents import Tool
 
 from agent.errors import BoxLost, CodeError, Stopped
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = pytest.mark.slow
 

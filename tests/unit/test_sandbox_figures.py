@@ -10,9 +10,9 @@ from agent.errors import BoxLost, SandboxError
 from agent.events import FigureShown, OutputPrinted
 from agent.narrator import StepNarrator
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),

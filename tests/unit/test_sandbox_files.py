@@ -8,9 +8,9 @@ import pytest
 
 from agent.errors import BoxLost, CodeError, SandboxError
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.sandbox.frames import BadFrame
+from agent.sandbox.wire.frames import BadFrame
 from tests.fuzz import target
 
 SEEDS = target.seeds()

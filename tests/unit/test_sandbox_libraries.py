@@ -7,9 +7,9 @@ import pytest
 
 from agent.errors import BoxLost, CodeError, SandboxError
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
@@ -88,7 +88,7 @@ def test_a_library_loaded_later_starts_no_thread_and_reads_no_environment(box, l
 
 def test_a_box_that_opens_no_file_is_sent_modules_and_nothing_else():
     box = locked(2)
-    lend = "import sys\nworker = sys.modules['box.worker']\nask = sys.meta_path[-1].ask\n"
+    lend = "import sys\nworker = sys.modules['box.inside.worker']\nask = sys.meta_path[-1].ask\n"
     assert box(lend + "ask('networkx.classes')[0].endswith('networkx/classes/__init__.py')").output == "True"
     for name in (
         "gradio",

@@ -8,9 +8,9 @@ import pytest
 from agent.box_limits import box_limits
 from agent.errors import BoxLost, CodeError
 from agent.sandbox.executor import SandboxExecutor
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
+from agent.sandbox.wire.limits import Limits
 from agent.settings import Settings
 
 pytestmark = [

@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from agent import sandbox
 from agent.errors import CodeError, SandboxError
-from agent.sandbox import seccomp, start
+from agent.sandbox import start
 from agent.sandbox.box import Box
 from agent.sandbox.command import Command
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.level import SMALL
-from agent.sandbox.limits import Limits
+from agent.sandbox.lock import seccomp
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import Trial, choose_level, probe
+from agent.sandbox.wire.limits import Limits
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
@@ -80,7 +82,7 @@ def test_a_space_starts_at_each_level_that_holds(wanted):
 
 def test_where_the_kernel_gives_no_seccomp_the_small_python_is_taken(monkeypatch):
     sources = start._modules(False)
-    sources = {**sources, "seccomp": sources["seccomp"] + "\n_ARCHITECTURES = {}\n"}
+    sources = {**sources, "lock.seccomp": sources["lock.seccomp"] + "\n_ARCHITECTURES = {}\n"}
     codes = {name: compile(source, f"<box.{name}>", "exec") for name, source in sources.items()}
     codes = {name: base64.b64encode(marshal.dumps(code)).decode() for name, code in codes.items()}
     monkeypatch.setattr(start, "_modules", lambda compiled: codes)
@@ -183,12 +185,12 @@ def test_root_becomes_nobody_or_says_why_not():
 
 
 def test_the_apps_environment_and_memory_are_closed_to_its_neighbours():
-    code = "import ctypes; from agent.sandbox.lock import hide_process; hide_process(); print(ctypes.CDLL(None).prctl(3))"
+    code = "import ctypes; from agent.sandbox.lock.process import hide_process; hide_process(); print(ctypes.CDLL(None).prctl(3))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.stdout == "0\n", ran.stderr
 
 
 def test_nothing_in_the_sandbox_can_unpickle():
-    for source in Path(seccomp.__file__).parent.glob("*.py"):
+    for source in Path(sandbox.__file__).parent.rglob("*.py"):
         words = re.findall(r"^\s*(?:import|from) (\S+)", source.read_text("utf-8"), re.MULTILINE)
         assert not {"pickle", "shelve", "smolagents.serialization", "cloudpickle"} & set(words), source.name

@@ -13,9 +13,9 @@ import pytest
 from agent.errors import CodeError, Stopped
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.level import SMALL
-from agent.sandbox.limits import Limits
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import attack, choose_level
+from agent.sandbox.wire.limits import Limits
 from tests.agent_world import until
 
 pytestmark = pytest.mark.slow

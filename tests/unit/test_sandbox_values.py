@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from agent.sandbox.arrays import check_png
-from agent.sandbox.codec import Decoder, Encoder
-from agent.sandbox.frames import BadFrame, CannotCross, frame_size, pack, unpack
-from agent.sandbox.limits import Limits
-from agent.sandbox.records import Record
+from agent.sandbox.wire.arrays import check_png
+from agent.sandbox.wire.codec import Decoder, Encoder
+from agent.sandbox.wire.frames import BadFrame, CannotCross, frame_size, pack, unpack
+from agent.sandbox.wire.limits import Limits
+from agent.sandbox.wire.records import Record
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import decimal
 import sys
 from typing import Any
 
-from .records import Record, RecordList
+from ..wire.records import Record, RecordList
 
 _RECORD, _RECORDS = "__record__", "__records__"
 _SCALARS = (str, int, float, bytes, dt.date, dt.timedelta, decimal.Decimal)

@@ -16,16 +16,17 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from . import libraries, lock
+from ..lock.process import CannotLock, lock
+from ..wire.codec import Decoder, Encoder
+from ..wire.frames import CannotCross
+from ..wire.limits import Limits
+from ..wire.records import Record, RecordList
+from . import libraries
 from .channel import Channel, Interrupted
-from .codec import Decoder, Encoder
 from .figures import Figures
 from .files import Files
-from .frames import CannotCross
-from .limits import Limits
 from .monty_worker import MontyWorker
 from .printed import Printed, capped
-from .records import Record, RecordList
 from .tool_function import ToolError, ToolFunction
 from .traces import explain, locate, remember
 
@@ -80,8 +81,8 @@ class Worker:
                 monty = MontyWorker(self.channel, self.channel.limits)
                 self.channel.send({"op": "opened", "user": monty.open(message["files_dir"])})
                 monty.serve()
-            user = lock.lock(message["level"], self.channel.limits, message["files_dir"])
-        except lock.CannotLock as error:
+            user = lock(message["level"], self.channel.limits, message["files_dir"])
+        except CannotLock as error:
             self.channel.send({"op": "refused", "why": str(error)})
             os._exit(1)
         self._files.begin(self.channel.limits)

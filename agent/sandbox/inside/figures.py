@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .arrays import png
-from .frames import CannotCross
-from .limits import Limits
+from ..wire.arrays import png
+from ..wire.frames import CannotCross
+from ..wire.limits import Limits
 
 _SMALLER = (1600, 1000, 600)
 

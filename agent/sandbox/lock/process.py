@@ -10,8 +10,8 @@ import threading
 import time
 from pathlib import Path
 
+from ..wire.limits import Limits
 from . import landlock, seccomp
-from .limits import Limits
 
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
 _NOBODY = 65534

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .limits import Limits
+from ..wire.limits import Limits
 from .scratch import Scratch
 
 _REPLACED = ("stat", "lstat", "listdir", "scandir", "remove", "mkdir", "rmdir", "rename", "chmod", "utime")

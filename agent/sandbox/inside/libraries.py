@@ -14,18 +14,9 @@ from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, Pat
 from types import ModuleType
 from typing import Any
 
-OFFERED = (
-    *("numpy", "pandas", "scipy", "sympy", "networkx", "matplotlib", "PIL", "openpyxl", "dateutil"),
-    *("bs4", "lxml"),
-)
-# What those import themselves.
-_BELOW = (
-    *("mpmath", "mpl_toolkits", "contourpy", "cycler", "kiwisolver", "pyparsing", "packaging", "fontTools"),
-    *("et_xmlfile", "soupsieve", "typing_extensions", "six", "pytz", "tzdata", "pylab"),
-    "pydantic_monty",  # for a box of level 3 itself; its code sees no module of this interpreter
-)
+from ..wire.importable import OFFERED, may_be_found
+
 _NEEDS_FILES = ("scipy",)  # half of it is no Python
-_FINDABLE = frozenset((*OFFERED, *_BELOW))
 # A library's own BLAS, loaded inside the lock, would start threads, and ends the step when it cannot.
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
@@ -106,12 +97,6 @@ def hide_environment() -> None:
 def offered() -> list[str]:
     """The libraries that can be imported here."""
     return [name for name in OFFERED if name in sys.modules or importlib.util.find_spec(name)]
-
-
-def may_be_found(name: str) -> bool:
-    """Whether the module is of the standard library, of a library on offer, or of one below those."""
-    top = name.partition(".")[0]
-    return top in _FINDABLE or top in sys.stdlib_module_names or top.startswith("_sysconfigdata")
 
 
 def _sent(name: str, book: tuple[str, str, bytes] | None) -> ModuleSpec | None:

@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from . import lock
+from ..lock.process import CannotLock, drop_privileges, hide_process, readable, set_rlimits
+from ..wire.codec import Decoder, Encoder
+from ..wire.frames import CannotCross
+from ..wire.limits import Limits
 from .channel import Channel
-from .codec import Decoder, Encoder
-from .frames import CannotCross
-from .limits import Limits
 from .monty_errors import explain, is_memory_limit, is_time_limit
 from .monty_values import PRELUDE, inward, outward
 from .printed import Printed, capped
@@ -60,14 +60,14 @@ class MontyWorker:
             os.chdir(files_dir)
         user = f"runs as user {os.geteuid()}"
         if sys.platform == "linux":
-            lock.set_rlimits(replace(self._limits, memory_bytes=self._limits.memory_bytes + _OWN_ROOM))
-            needed = [*lock.readable(), os.path.dirname(sys.executable)]  # noqa: PTH120 - a leaf without pathlib
-            user = lock.drop_privileges([*needed, *([files_dir] if files_dir else [])])
-            lock.hide_process()
+            set_rlimits(replace(self._limits, memory_bytes=self._limits.memory_bytes + _OWN_ROOM))
+            needed = [*readable(), os.path.dirname(sys.executable)]  # noqa: PTH120 - a leaf without pathlib
+            user = drop_privileges([*needed, *([files_dir] if files_dir else [])])
+            hide_process()
         try:
             import pydantic_monty
         except ImportError as error:
-            raise lock.CannotLock("the package pydantic-monty is not installed") from error
+            raise CannotLock("the package pydantic-monty is not installed") from error
         self._monty = pydantic_monty
         try:
             if files_dir:
@@ -77,7 +77,7 @@ class MontyWorker:
             self._pool = pool.__enter__()
             self._begin(None)
         except (OSError, RuntimeError, pydantic_monty.MontyError) as error:
-            raise lock.CannotLock(f"Monty does not start ({str(error) or type(error).__name__})") from error
+            raise CannotLock(f"Monty does not start ({str(error) or type(error).__name__})") from error
         return f"{user}, in Monty {pydantic_monty.__version__}"
 
     def serve(self) -> None:

@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from ..wire.limits import Limits
 from .folder import Folder
-from .limits import Limits
 from .scratch import ScratchFile
 
 _OF_LIBRARIES = ("/mpl-data/", "/zoneinfo/")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .codec import Decoder
-from .frames import HEADER, frame_size, pack, unpack
-from .limits import Limits
+from ..wire.codec import Decoder
+from ..wire.frames import HEADER, frame_size, pack, unpack
+from ..wire.limits import Limits
 
 
 class Interrupted(BaseException):

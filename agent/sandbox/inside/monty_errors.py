@@ -6,23 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..wire.importable import OF_MONTY
 from .traces import excerpt
 
-MODULES = (
-    *("re", "json", "math", "datetime", "collections", "itertools", "functools", "random", "decimal", "csv"),
-    *(
-        "hashlib",
-        "base64",
-        "copy",
-        "dataclasses",
-        "typing",
-        "unicodedata",
-        "time",
-        "os",
-        "pathlib",
-        "asyncio",
-    ),
-)
 _NOT_SUPPORTED = re.compile(r"The monty syntax parser does not yet support (.*)")
 _SHOWN_FRAMES = 6
 
@@ -67,7 +53,7 @@ def _described(error: Any, tool_said: str) -> str:
     if unsupported := _NOT_SUPPORTED.search(text):
         return f"SyntaxError: this small Python has no {unsupported[1]}; write it with functions, lists and loops"
     if isinstance(exception, ModuleNotFoundError):
-        return f"{type(exception).__name__}: {text} (importable are {', '.join(MODULES)})"
+        return f"{type(exception).__name__}: {text} (importable are {', '.join(OF_MONTY)})"
     if isinstance(exception, OSError):
         return f"{type(exception).__name__}: {text} (only the attached files can be read, by their names ({_attached()}), and none can be written)"
     if isinstance(exception, NameError) and "'exit'" in text:

@@ -1,0 +1,1 @@
+"""What locks a process for good: `process.py`, by `landlock.py` and `seccomp.py`."""
