@@ -21,4 +21,5 @@ def box_limits(settings: Settings) -> Limits:
         figure_bytes=settings.figure_kb << 10,
         scratch_bytes=settings.scratch_mb << 20,
         scratch_files=settings.scratch_files,
+        open_files=settings.box_open_files,
     )

@@ -171,6 +171,9 @@ class Settings(BaseSettings):
     )
     scratch_files: int = _var(100, "Files the code may write", "0 to 10000", ge=0, le=10_000)
     box_memory_mb: int = _var(1024, "Memory of one box, MB", "256 to 65536", ge=256, le=65536)
+    box_open_files: int = _var(
+        128, "Files and pipes that one box may have open at once", "32 to 1024", ge=32, le=1024
+    )
     sandbox: Literal["auto", "1", "2", "3", "4"] = _var(
         "auto", "Level of the sandbox; auto takes the strongest that holds here", "auto, 1, 2, 3 or 4"
     )

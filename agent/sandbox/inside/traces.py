@@ -5,6 +5,7 @@ import difflib
 import errno
 import linecache
 import os
+import resource
 import traceback
 from types import TracebackType
 
@@ -91,6 +92,9 @@ def _hint(error: BaseException) -> str:
         return _NO_WAY_OUT
     if not isinstance(error, OSError):
         return ""
+    if error.errno == errno.EMFILE:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return f"at most {most} files and pipes may be open here at once; close those that are read"
     if error.errno == errno.EPERM:
         return _NO_WAY_OUT
     if error.errno == errno.EFBIG:

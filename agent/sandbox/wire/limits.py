@@ -36,4 +36,4 @@ class Limits:
     scratch_files: int = 100
     """How many files the code may write, and how many folders it may make."""
     open_files: int = 128
-    """File descriptors of one box."""
+    """File descriptors of one box: files and pipes that are open at once."""
