@@ -21,6 +21,7 @@ VERIFIED, LOCATED, UNVERIFIED = "verified", "located", "unverified"
 
 _NOT_THERE = "these words do not stand in the page"
 _NOT_READ = "this page was not read in this run"
+_NOT_CHECKED = "not looked up, because EVIDENCE_CHECK is 0"
 
 _LONGEST_ANSWER = 20_000
 _MOST_SOURCES = 8
@@ -70,11 +71,13 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         question: str,
         *,
         insist: bool,
+        check: bool = True,
     ) -> None:
         """`read`: the document at an address. `at_hand`: addresses that this run read, or
         that are read without a connection, newest last. `shown`: all that it came across.
 
         `insist`: whether a wrong quote is sent back to the model once; `sent_back` is then the answer it had.
+        `check`: whether sources are looked up at all; if not, they stay as the model named them.
         """
         super().__init__()
         self.thought = self.code = ""  # of the step that answers
@@ -82,7 +85,8 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         self._at_hand = at_hand
         self._shown = shown
         self._question = question
-        self.insist = insist
+        self._checks = check
+        self.insist = insist and check
         self.sent_back: Answer | None = None
 
     def forward(self, answer: Any, sources: Any = None) -> Answer:
@@ -92,6 +96,8 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         if text in _PLACEHOLDERS:
             raise BadArguments(f"{text!r} stands for the answer: call final_answer with the answer itself.")
         named = named_sources(sources)
+        if not self._checks:
+            return Answer(text, tuple(Source(s.url, s.url, s.quote, UNVERIFIED, _NOT_CHECKED) for s in named))
         checked = [self._check(source, text) for source in named]
         wrong = [source for source in checked if source.status == UNVERIFIED and source.quote]
         if wrong and self.insist:

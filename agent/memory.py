@@ -30,12 +30,16 @@ class Turn:
 
 @dataclass
 class Memory:
-    """The conversation of one run. `budget`: tokens a prompt may have, None without a limit."""
+    """The conversation of one run. `budget`: tokens a prompt may have, None without a limit.
+
+    `steps`: how many of the newest turns are shown, 0 for all.
+    """
 
     profile: Profile
     system: str
     task: str
     budget: int | None = None
+    steps: int = 0
     turns: list[Turn] = field(default_factory=list)
     _ratio: float = _CHARS_PER_TOKEN
 
@@ -79,7 +83,8 @@ class Memory:
 
     def _messages(self) -> list[ChatMessage]:
         example = [(role, text) for turn in self.profile.example for role, text in turn.items()]
-        work = [entry for turn in self.turns for entry in (("assistant", turn.reply), ("user", turn.output))]
+        shown = self.turns[-self.steps :]
+        work = [entry for turn in shown for entry in (("assistant", turn.reply), ("user", turn.output))]
         talk: Sequence[tuple[str, str]] = [("system", self.system), *example, ("user", self.task), *work]
         return [ChatMessage(role=MessageRole(role), content=text) for role, text in talk if text]
 

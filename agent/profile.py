@@ -26,7 +26,7 @@ class Profile(BaseModel):
     names is shown with its own signature and description. quotes: whether
     the model is asked for verbatim quotes, and gets one chance to correct one.
     every_tool: whether the tools are offered that a small model does better
-    without. opening: code of the first step, for which the model then writes only the
+    without. plan: what asks for a plan, after the question. opening: code of the first step, for which the model then writes only the
     thought; empty lets it write that code too.
     """
 
@@ -42,6 +42,7 @@ class Profile(BaseModel):
     calls: dict[str, tuple[str, str]]
     example: list[dict[Literal["user", "assistant"], str]]
     task: str
+    plan: str
     opening: str
     observation: str
     no_code: str

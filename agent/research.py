@@ -76,11 +76,14 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         emit: Callable[[Event], None] = lambda event: None,
         max_steps: int = 12,
         prompt_tokens: int | None = None,
+        memory_steps: int = 0,
+        plan: bool = False,
         conversation: Sequence[Earlier] = (),
         files: Sequence[str] = (),
     ) -> None:
         """`final` ends the work, the other `tools` do it. `prompt_tokens`: the longest prompt, None without a limit.
 
+        `memory_steps`: how many of the newest steps the model sees again, 0 for all. `plan`: whether it is asked for one.
         `conversation`: what was asked before, oldest first. `files`: names of attached files.
         """
         self.profile = profile
@@ -101,7 +104,8 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
         self.conclusion: Conclusion | None = None
         self.last_thought = ""
         self._emit = emit
-        self._prompt_tokens = prompt_tokens
+        self._prompt_tokens, self._memory_steps = prompt_tokens, memory_steps
+        self._plan = plan
         self._conversation = list(conversation)
         self._files = list(files)
         self._question = ""
@@ -141,10 +145,14 @@ class ResearchAgent(CodeAgent):  # type: ignore[misc]
     def _begin(self, question: str, max_steps: int) -> None:
         words = {"question": question, "conversation": self._conversation, "files": self._files}
         asked = self.profile.render(self.profile.task, **words)
+        if self._plan:
+            asked = f"{asked}\n{self.profile.plan}"
         self._question, self.conclusion, self.max_steps = question, None, max_steps
         self._opening = self._first_code(question)
         self._ran, self._last_code, self._idle = set(), "", 0
-        self._talk = Memory(self.profile, self.system_prompt, asked, self._prompt_tokens)
+        self._talk = Memory(
+            self.profile, self.system_prompt, asked, self._prompt_tokens, steps=self._memory_steps
+        )
 
     def _first_code(self, question: str) -> str:
         """What the first step runs whatever the model writes; empty where the model writes it."""

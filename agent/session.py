@@ -177,7 +177,10 @@ class Session:
         tools = toolbox(services.search, browser, profile.results, every=profile.every_tool)
         if services.tools is not None:
             tools = [tool for tool in tools if tool.name in services.tools]
-        final = FinalAnswer(browser.open, at_hand, shown, question, insist=profile.quotes)
+        settings = services.settings
+        final = FinalAnswer(
+            browser.open, at_hand, shown, question, insist=profile.quotes, check=settings.evidence_check
+        )
         kind = ResearchAgent if services.pool.level.runs_code else ToolCallAgent
         return kind(
             tools,
@@ -186,8 +189,10 @@ class Session:
             self._executor,
             profile,
             emit=emit,
-            max_steps=services.settings.max_steps,
+            max_steps=settings.max_steps,
             prompt_tokens=prompt_tokens,
+            memory_steps=settings.memory_steps,
+            plan=settings.plan,
             conversation=self._conversation[-_EARLIER:],
             files=browser.attachments(),
         )

@@ -125,6 +125,17 @@ class Settings(BaseSettings):
         "auto", "Which prompt the agent uses; auto takes compact for small models", "auto, compact or full"
     )
     max_steps: int = _var(12, "Steps a run may take", "1 to 100", ge=1, le=100)
+    plan: bool = _var(False, "Ask the model for a plan before its first step", "0 or 1")
+    memory_steps: int = _var(
+        0,
+        "How many of its newest steps the model is shown again; 0 for all that its context holds",
+        "0 to 100",
+        ge=0,
+        le=100,
+    )
+    evidence_check: bool = _var(
+        True, "Look up each quote in its page, and find the sources of an answer that names none", "0 or 1"
+    )
     max_reply_tokens: int | None = _var(
         None,
         "Tokens the model may write in one step, its reasoning included; unset, the prompt profile decides",

@@ -23,7 +23,6 @@ from evals import compare, library
 from evals.figures import Figure, machine, save, show
 from evals.questions import load_questions
 from evals.results import ResultsFile
-from evals.sides import SIDES
 from evals.stage import closed_web_services, library_services
 
 
@@ -48,7 +47,7 @@ def measure_hotpot(stage: Stage) -> list[Figure]:
     pages, questions = folder / "pages.jsonl", load_questions(folder / "questions.jsonl")[:10]
     with closed_web_services(stage.settings, stage.console, pages, compare.MAX_STEPS) as services:
         stored = ResultsFile(compare.RAW)
-        return compare.compare(services, pages, questions, list(SIDES), stored, stage.console)
+        return compare.compare(services, pages, questions, compare.AGENTS, stored, stage.console)
 
 
 SECTIONS = {

@@ -1,4 +1,4 @@
-"""Evaluations: `python -m evals gaia|world|set run|score|report|submit|compare`.
+"""Evaluations: `python -m evals gaia|world|set run|ablate|score|report|submit|compare`.
 
 A run that was broken off, in whatever way, goes on with the same command.
 """
@@ -14,8 +14,10 @@ from rich.text import Text
 
 from agent.errors import ResearchError
 from evals import gaia_command, set_command, world_command
-from evals.command import compare, report, score
-from evals.options import filter_options, run_options
+from evals.ablation import ablate, arm_options
+from evals.command import compare, report, run, score
+from evals.options import filter_options, run_options, side_option
+from evals.sides import SIDES
 
 _SETS = {"gaia": gaia_command, "world": world_command, "set": set_command}
 
@@ -42,9 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _do(given: argparse.Namespace, console: Console) -> None:
     match given.action:
         case "run":
-            path = _SETS[given.set].run(given, console)
+            path = run(_SETS[given.set].task(given, console), given, console, SIDES[given.side])
             score(path, console)
             report(path, console, show=given.open)
+        case "ablate":
+            ablate(_SETS[given.set].task(given, console), given, console)
         case "score":
             score(given.folder, console)
         case "report":
@@ -62,14 +66,18 @@ def _parser() -> argparse.ArgumentParser:
         actions = sets.add_parser(name, help=(module.__doc__ or "").splitlines()[0]).add_subparsers(
             dest="action", required=True
         )
-        run = actions.add_parser("run", help="ask the questions, or what is left of them")
-        module.options(run)
-        filter_options(run)
-        run_options(run)
+        asking = actions.add_parser("run", help="ask the questions, or what is left of them")
+        side_option(asking)
+        arms = actions.add_parser("ablate", help="the same with one thing changed at a time, as one table")
+        arm_options(arms)
+        for action in (asking, arms):
+            module.options(action)
+            filter_options(action)
+            run_options(action)
         actions.add_parser("score", help="show the table").add_argument("folder", type=Path)
         page = actions.add_parser("report", help="write the page and the CSV file")
         page.add_argument("folder", type=Path)
-        for action in (run, page):
+        for action in (asking, arms, page):
             action.add_argument("--open", action="store_true", help="open the page in a browser")
         two = actions.add_parser("compare", help="two evaluations side by side, with a paired test")
         two.add_argument("first_folder", type=Path)

@@ -4,6 +4,7 @@ import argparse
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -22,7 +23,7 @@ from evals.questions import QuestionSet, digest
 from evals.report.page import report_page
 from evals.report.table import paired_words, summary_table, write_csv
 from evals.runner import Runner
-from evals.sides import SIDES, Side
+from evals.sides import Side
 from evals.summary import Summary, compared
 from evals.verdict import SCORERS
 
@@ -30,22 +31,27 @@ OpenServices = Callable[[Settings, Path], AbstractContextManager[Services]]
 """Services for a set, given the settings and a place for what the runs read."""
 
 
+@dataclass(frozen=True)
+class Task:
+    """A set, what it is asked with, and the settings for that."""
+
+    asked: QuestionSet
+    open_services: OpenServices
+    settings: Settings
+
+
 def run(
-    asked: QuestionSet,
-    open_services: OpenServices,
-    settings: Settings,
-    given: argparse.Namespace,
-    console: Console,
+    task: Task, given: argparse.Namespace, console: Console, side: Side, path: Path | None = None
 ) -> Path:
-    """Ask the set, or what is left of it; the folder. Raises errors under ResearchError."""
+    """Ask the set, or what is left of it; the folder, which is `path` if given. Raises errors under ResearchError."""
+    asked, settings = task.asked, task.settings
     cost = prices(given)
     if (given.dollars or given.question_dollars) and not cost.known:
         raise SettingsError("A budget in dollars needs prices: add --price READ WRITTEN.")
     if given.max_steps:
         settings = settings.model_copy(update={"max_steps": given.max_steps})
-    side = SIDES[given.side]
-    path = given.out or _own_folder(asked, side, settings)
-    with held(path) as work, open_services(settings, work) as services:
+    path = path or given.out or own_folder(asked, side.name, side, settings)
+    with held(path) as work, task.open_services(settings, work) as services:
         about = About(
             name=asked.name,
             world=asked.world,
@@ -80,9 +86,9 @@ def run(
     return path
 
 
-def _own_folder(asked: QuestionSet, side: Side, settings: Settings) -> Path:
-    """One for each set, agent, endpoint and state of the code."""
-    what = f"{side.name} {side.fingerprint()} {settings.tgi_url} {settings.model_id} {settings.max_steps} {asked.world}"
+def own_folder(asked: QuestionSet, kind: str, side: Side, settings: Settings) -> Path:
+    """One for each set, kind of evaluation, endpoint and state of the side's code."""
+    what = f"{kind} {side.fingerprint()} {settings.tgi_url} {settings.model_id} {settings.max_steps} {asked.world}"
     return settings.data_dir / "evals" / f"{asked.name.replace(' ', '-')}-{digest(what)}"
 
 

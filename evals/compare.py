@@ -27,6 +27,7 @@ from evals.stage import closed_web_services
 
 RAW = PROJECT / "bench" / "raw" / "compare.jsonl"
 MAX_STEPS = 6
+AGENTS = ("research", "stock")
 STOCK = "stock CodeAgent"
 
 
@@ -125,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--pages", type=Path, required=True, help="JSONL, title and text a line")
     options.add_argument("--questions", type=Path, required=True, help="JSONL, question and answer a line")
     options.add_argument("--first", type=int, default=10, help="how many of the questions")
-    options.add_argument("--side", choices=[*SIDES, "both"], default="both")
+    options.add_argument("--side", choices=[*AGENTS, "both"], default="both")
     options.add_argument("--max-steps", type=int, default=MAX_STEPS)
     options.add_argument("--out", type=Path, default=RAW, help="file of the raw results")
     options.add_argument("--again", action="store_true", help="ask what is stored already, too")
@@ -133,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console()
     try:
         questions = load_questions(given.questions)[: given.first]
-        sides = list(SIDES) if given.side == "both" else [given.side]
+        sides = AGENTS if given.side == "both" else (given.side,)
         with closed_web_services(load_settings(), console, given.pages, given.max_steps) as services:
             stored = ResultsFile(given.out)
             found = compare(services, given.pages, questions, sides, stored, console, again=given.again)

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent.settings import load_settings
-from evals import command
+from evals.command import Task
 from evals.folder import Folder
 from evals.gaia.dataset import SPLITS, fetch_gaia, load_gaia
 from evals.gaia.submission import BadSubmission, check_submission, write_submission
@@ -17,22 +17,20 @@ from evals.summary import Summary
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """What `run` takes beyond what all sets take."""
+    """What asking takes beyond what all sets take."""
     parser.add_argument("--split", choices=SPLITS, default="validation")
     parser.add_argument(
         "--folder", type=Path, help="folder of the dataset; without it the Hub, with HF_TOKEN"
     )
 
 
-def run(given: argparse.Namespace, console: Console) -> Path:
-    """Ask the split; the folder of the evaluation. Raises errors under ResearchError."""
+def task(given: argparse.Namespace, console: Console) -> Task:
+    """The split, and the open web. Raises errors under ResearchError."""
     settings = load_settings()
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     folder = given.folder or fetch_gaia(given.split, token)
     asked = filtered(load_gaia(folder, given.split), given)
-    return command.run(
-        asked, lambda changed, work: open_web_services(changed, console, work), settings, given, console
-    )
+    return Task(asked, lambda changed, work: open_web_services(changed, console, work), settings)
 
 
 def submit_options(parser: argparse.ArgumentParser) -> None:

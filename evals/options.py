@@ -17,7 +17,6 @@ def run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--concurrency", type=_positive, default=_CONCURRENCY, help="questions at once")
     command.add_argument("--repeat", type=_positive, default=1, metavar="N", help="ask each question N times")
     command.add_argument("--failed", action="store_true", help="ask again what ended in an error")
-    command.add_argument("--side", choices=list(SIDES), default="research", help="which agent")
     command.add_argument("--max-steps", type=_positive, help="steps a question; MAX_STEPS if not given")
     command.add_argument("--tokens", type=_positive, default=0, help="budget of the whole evaluation")
     command.add_argument("--seconds", type=float, default=0, help="budget of this call")
@@ -30,6 +29,10 @@ def run_options(command: argparse.ArgumentParser) -> None:
         "--question-dollars", type=float, default=0, help="budget of a question, with prices"
     )
     command.add_argument("--price", type=float, nargs=2, default=(0.0, 0.0), metavar=("READ", "WRITTEN"), help="dollars a million tokens")  # fmt: skip
+
+
+def side_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--side", choices=list(SIDES), default="research", help="which agent")
 
 
 def filter_options(command: argparse.ArgumentParser) -> None:

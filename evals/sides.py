@@ -3,41 +3,26 @@
 `research` is ours, through a session and a run as a visitor has it. `stock` is
 smolagents' CodeAgent as it comes: its own prompt, its own interpreter. Both get
 the same model, greedy, with the same longest reply, the same tools over the
-same search and pages, and the same number of steps.
+same search and pages, and the same number of steps. `bare` is that model alone.
 """
 
 import functools
-import importlib.metadata
-import secrets
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from smolagents import AgentError, AgentMaxStepsError, ChatMessage, CodeAgent, LogLevel
-from smolagents.models import MessageRole
-
-from agent.answer import as_text
 from agent.events import Outcome, RunEnded, StepEnded, Usage
-from agent.model.endpoint import EndpointModel
 from agent.services import Services
 from agent.session import Session
+from evals import bare, stock
 from evals.budget import Halt, Watch, unwatched
 from evals.leaks import leaks
 from evals.questions import Question
 from evals.results import Key, Result, fingerprint
-from evals.trace import trace_of_events, trace_of_memory
-from tools.browser import TextBrowser
-from tools.fetch import Fetcher
-from tools.ledger import Attempt
-from tools.toolbox import toolbox
-
-# How often a run that goes on is looked at, in seconds.
-_LOOK_SECONDS = 0.2
-_REFUSALS = frozenset({401, 402, 403, 407, 429, 451})
-_STOCK_VERSION = importlib.metadata.version("smolagents")
+from evals.trace import blocked, trace_of_events
+from evals.watcher import LOOK_SECONDS
 
 
 class Ask(Protocol):
@@ -92,7 +77,7 @@ def ask_research(
         run = session.ask(question, files)
         try:
             seen, usage = 0, Usage()
-            while not run.wait(_LOOK_SECONDS):
+            while not run.wait(LOOK_SECONDS):
                 if services.store.last_seq(run.id) > seen:
                     new = services.store.events(run.id, seen)
                     seen = new[-1][0]
@@ -127,109 +112,17 @@ def ask_research(
     )
 
 
-def blocked(attempts: Sequence[Attempt]) -> tuple[str, ...]:
-    """The addresses that refused to be read: they want a login, a payment, a human or less traffic."""
-    return tuple(f"{a.status} {a.final_url or a.url}" for a in attempts if a.status in _REFUSALS)
-
-
 def warm_research(services: Services) -> None:
     session = Session(services)
     session.warm(1)
     session.close()
 
 
-def ask_stock(
-    services: Services, question: str, key: Key, *, files: Sequence[Path] = (), watch: Watch = unwatched
-) -> Result:
-    """The stock agent's answer; what it raises is a failed run. It is given no files."""
-    run_id = secrets.token_urlsafe(16)
-    agent = stock_agent(services, run_id)
-    model: EndpointModel = agent.model
-    began = time.monotonic()
-    answer, outcome, reason = "", Outcome.FAILED, ""
-    watcher = _Watcher(model, services.settings.run_seconds, watch)
-    try:
-        answer = as_text(agent.run(question))
-        outcome = Outcome.ANSWERED
-    except AgentError as error:
-        reason = str(error)[:300]
-    finally:
-        watcher.end()
-    seconds = time.monotonic() - began
-    steps = agent.memory.steps
-    if steps and isinstance(getattr(steps[-1], "error", None), AgentMaxStepsError):
-        outcome, reason = Outcome.PARTIAL, "The run used its steps before the answer was complete."
-    halt = watcher.halt if outcome is Outcome.FAILED else None
-    if halt:
-        outcome, reason = Outcome.STOPPED, halt.reason
-    usage = model.usage
-    return Result(
-        key=key,
-        answer=answer,
-        outcome=outcome,
-        reason=reason,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        estimated=usage.estimated,
-        seconds=seconds,
-        steps=sum(hasattr(step, "step_number") for step in steps),
-        trace=trace_of_memory(steps),
-        blocked=blocked(services.store.attempts(run_id)),
-        leaks=leaks(services.store, run_id, question, key.question),
-        interrupted=halt is not None and halt.interrupted,
-    )
-
-
-class _Watcher:
-    """Ends the stock agent, which blocks its caller, from a thread beside it."""
-
-    def __init__(self, model: EndpointModel, seconds: float, watch: Watch) -> None:
-        self.halt: Halt | None = None
-        self._model, self._watch = model, watch
-        self._deadline = time.monotonic() + seconds
-        self._over = threading.Event()
-        threading.Thread(target=self._look, name="stock watch", daemon=True).start()
-
-    def end(self) -> None:
-        self._over.set()
-
-    def _look(self) -> None:
-        while not self._over.wait(_LOOK_SECONDS):
-            self.halt = self._watch(self._model.usage)
-            if self.halt is None and time.monotonic() > self._deadline:
-                self.halt = Halt("The run used its seconds.")
-            if self.halt:
-                self._model.cancel.set()
-                return
-
-
-def warm_stock(services: Services) -> None:
-    agent = stock_agent(services, "warm")
-    agent.model.generate([ChatMessage(role=MessageRole.SYSTEM, content=agent.system_prompt)], max_tokens=1)
-
-
-def stock_agent(services: Services, run_id: str) -> CodeAgent:
-    """smolagents' CodeAgent with nothing set but the model, the tools and the steps."""
-    model, profile, _ = services.model()
-    ledger = services.store.ledger(run_id)
-    browser = TextBrowser(
-        Fetcher(allow_local=services.settings.allow_local_web, ledger=ledger, manners=services.manners),
-        services.library,
-        ledger,
-        viewport_chars=profile.viewport_chars,
-        show_targets=not profile.example,
-    )
-    tools = toolbox(services.search, browser, profile.results)
-    chosen = [tool for tool in tools if services.tools is None or tool.name in services.tools]
-    return CodeAgent(
-        tools=chosen, model=model, max_steps=services.settings.max_steps, verbosity_level=LogLevel.OFF
-    )
-
-
 SIDES = {
     side.name: side
     for side in (
         Side("research", ask_research, warm_research, (Path("agent"), Path("tools"))),
-        Side("stock", ask_stock, warm_stock, (Path("agent/model"), Path("tools"), _STOCK_VERSION)),
+        Side("bare", bare.ask_bare, bare.warm_bare, (Path("agent/model"), Path("evals/bare.py"))),
+        Side("stock", stock.ask_stock, stock.warm_stock, (Path("agent/model"), Path("tools"), stock.VERSION)),
     )
 }

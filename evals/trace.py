@@ -1,12 +1,14 @@
 """What an agent wrote and saw, one text a step: enough for a reader to see why an answer is wrong."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.events import CodeRun, Event, OutputPrinted, StepEnded, ThoughtWritten
+from tools.ledger import Attempt
 
 _LONGEST = 4000
+_REFUSALS = frozenset({401, 402, 403, 407, 429, 451})
 
 
 def trace_of_events(events: Iterable[Event]) -> tuple[str, ...]:
@@ -38,6 +40,11 @@ def trace_of_memory(steps: Iterable[Any]) -> tuple[str, ...]:
         for step in steps
         if hasattr(step, "observations")
     )
+
+
+def blocked(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    """The addresses that refused to be read: they want a login, a payment, a human or less traffic."""
+    return tuple(f"{a.status} {a.final_url or a.url}" for a in attempts if a.status in _REFUSALS)
 
 
 def _step(thought: str = "", code: str = "", output: str = "", error: str = "") -> str:

@@ -12,8 +12,8 @@ from rich.console import Console
 from agent.errors import ResearchError
 from agent.services import Services
 from agent.settings import Settings, load_settings
-from evals import command
 from evals.closed_web import FolderWeb
+from evals.command import Task
 from evals.options import filtered
 from evals.questions import QuestionSet
 from evals.stage import offline_services
@@ -26,12 +26,12 @@ class WorldNotBuilt(ResearchError):
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """What `run` takes beyond what all sets take."""
+    """What asking takes beyond what all sets take."""
     parser.add_argument("--seed", type=int, default=1, help="which world; another seed has other questions")
 
 
-def run(given: argparse.Namespace, console: Console) -> Path:
-    """Ask the world's questions; the folder of the evaluation. Raises errors under ResearchError."""
+def task(given: argparse.Namespace, console: Console) -> Task:
+    """The world's questions, and its web. Raises errors under ResearchError."""
     settings = load_settings()
     place, asked = world(settings.cache_dir / "worlds", given.seed, console)
 
@@ -40,7 +40,7 @@ def run(given: argparse.Namespace, console: Console) -> Path:
         with served(place) as web, offline_services(changed, console, web, work) as services:
             yield services
 
-    return command.run(filtered(asked, given), services, settings, given, console)
+    return Task(filtered(asked, given), services, settings)
 
 
 def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]:

@@ -29,15 +29,26 @@ def final(tmp_path: Path) -> Make:
     browser = TextBrowser(Fetcher(), Library(tmp_path, None))
 
     def make(
-        question: str = "How many moons has Mars?", seen: list[str] = ALL, insist: bool = False
+        question: str = "How many moons has Mars?",
+        seen: list[str] = ALL,
+        insist: bool = False,
+        check: bool = True,
     ) -> FinalAnswer:
-        return FinalAnswer(browser.open, lambda: seen, lambda: seen, question, insist=insist)
+        return FinalAnswer(browser.open, lambda: seen, lambda: seen, question, insist=insist, check=check)
 
     return make
 
 
 def statuses(answer: Answer) -> list[tuple[str, str]]:
     return [(source.url, source.status) for source in answer.sources]
+
+
+def test_without_the_check_no_source_is_called_good_and_none_is_sent_back(final: Make) -> None:
+    tool = final(insist=True, check=False)
+    answer = tool.forward("two", [(MARS, "Both were found in 1877."), (VENUS, "invented")])
+    assert statuses(answer) == [(MARS, UNVERIFIED), (VENUS, UNVERIFIED)]
+    assert answer.sources[0].place == "not looked up, because EVIDENCE_CHECK is 0"
+    assert tool.forward("two").sources == ()
 
 
 def test_a_quote_that_stands_in_its_page_is_verified_and_its_place_told(final: Make) -> None:

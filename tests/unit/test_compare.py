@@ -12,7 +12,7 @@ from rich.console import Console
 from agent.events import Outcome
 from agent.services import Services
 from evals.closed_web import ClosedWeb
-from evals.compare import ask_all, compare, figures
+from evals.compare import AGENTS, ask_all, compare, figures
 from evals.compare import main as compare_main
 from evals.questions import Question
 from evals.results import Key, Result, ResultsFile, fingerprint
@@ -67,7 +67,7 @@ def test_each_side_answers_each_question_with_the_same_two_tools(
     services: Services, pages: Path, tmp_path: Path
 ) -> None:
     stored = ResultsFile(tmp_path / "raw.jsonl")
-    found = compare(services, pages, QUESTIONS, list(SIDES), stored, Console(quiet=True))
+    found = compare(services, pages, QUESTIONS, AGENTS, stored, Console(quiet=True))
     shown = {figure.name: (figure.ours, figure.theirs) for figure in found}
     lines = (tmp_path / "raw.jsonl").read_text("utf-8").splitlines()
     for trace in [json.loads(line)["trace"] for line in lines[::2]]:

@@ -36,6 +36,14 @@ def test_messages_take_turns_with_the_question_before_them() -> None:
     assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
 
 
+def test_without_memory_only_the_newest_step_is_shown_again() -> None:
+    talk = memory(None, "first", "second", "third")
+    talk.steps = 1
+    assert contents(talk)[1:] == ["Question: How many moons?", "Thought 3.\n```python\nrun(3)\n```", "third"]
+    talk.steps = 0
+    assert "first" in contents(talk)
+
+
 def test_old_outputs_are_shortened_first_and_the_newest_stays_whole() -> None:
     talk = memory(1500, long("a"), long("b"), long("c"))
     sent = contents(talk)

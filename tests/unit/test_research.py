@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer import Answer
+from agent.answer import UNVERIFIED, Answer
 from agent.events import (
     CodeRun,
     CodeWritten,
@@ -69,6 +69,26 @@ def test_only_the_first_of_several_blocks_is_run(world: MakeWorld) -> None:
     told = app.ask(QUESTION)
     assert codes(told)[0] == "print('first')"
     assert told.end.answer == "two"
+
+
+@pytest.mark.parametrize("profile", ["compact", "full"])
+def test_a_plan_is_asked_for_only_if_it_is_wanted(world: MakeWorld, profile: str) -> None:
+    words = "the facts that are needed, in their order"
+    words = words if profile == "full" else "name the facts"
+    for plan in (False, True):
+        app = world(answer("two"), answer("two"), prompt_profile=profile, plan=plan)
+        app.ask(QUESTION)
+        task = app.sent(0)
+        assert QUESTION in task and (words in task) is plan
+
+
+def test_settings_for_memory_and_evidence_reach_the_agent(world: MakeWorld) -> None:
+    look = [step(f"Look {n}.", f"print({n})") for n in range(3)]
+    app = world(*look, answer("two", (MARS, "invented")), memory_steps=1, evidence_check=False)
+    end = app.ask(QUESTION).end
+    assert (end.outcome, end.sources[0].status) == (Outcome.ANSWERED, UNVERIFIED)
+    last = [str(m["content"]) for m in app.endpoint.chats[3]["messages"]]
+    assert "Look 2." in " ".join(last) and "Look 1." not in " ".join(last)
 
 
 def test_the_same_code_is_not_run_again(world: MakeWorld) -> None:

@@ -1,0 +1,132 @@
+"""The table of an ablation: in a terminal, as a page, as CSV and as Markdown."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from rich.box import SIMPLE
+from rich.console import Group as Lines
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from evals.report.charts import bar, shares
+from evals.report.table import notes
+from evals.statistics import Paired
+from evals.summary import Group, Summary, compared
+
+_HEAD = ("", "right", "95 %", "seconds", "tokens", "steps", "only the first", "only this", "p")
+_COLUMNS = (
+    "arm", "folder", "questions", "pass_1", "low", "high", "seconds", "tokens", "steps",
+    "only_first", "only_this", "p",
+)  # fmt: skip
+_LONGEST_NAME = 24  # that a chart has room for
+_PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+)
+EXPLAINED = (
+    "Seconds, tokens (read and written) and steps are means over the questions. The last three columns compare with"
+    " the first row: how many questions only that one and only this one got right, and the exact p of McNemar's test"
+    " (not corrected for the number of rows)."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One arm as it is told. `folder`: its name within the ablation's."""
+
+    title: str
+    folder: str
+    summary: Summary
+
+    @cached_property
+    def all(self) -> Group:
+        return self.summary.all
+
+
+def ablation_table(entries: Sequence[Entry]) -> RenderableType:
+    """For a terminal."""
+    shown = Table(title=heading(entries), title_justify="left", title_style="bold", box=SIMPLE)
+    for name in _HEAD:
+        shown.add_column(name, justify="right" if name else "left")
+    for row in rows(entries):
+        shown.add_row(*row)
+    said = [Text(f" {EXPLAINED}"), *(Text(f" {note}", "yellow") for note in remarks(entries))]
+    return Lines(shown, *said)
+
+
+def heading(entries: Sequence[Entry]) -> str:
+    """What was asked of what."""
+    about = entries[0].summary.about
+    models = ", ".join(dict.fromkeys(entry.summary.about.model for entry in entries))
+    return f"{about.name}, {models}, at most {about.steps} steps"
+
+
+def remarks(entries: Sequence[Entry]) -> list[str]:
+    """What a reader has to know about the numbers of single arms."""
+    return [f"{entry.title}: {note}" for entry in entries for note in notes(entry.summary)]
+
+
+def rows(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """The cells as texts; those of the comparison are empty in the first row."""
+    return [_row(entry, entries[0]) for entry in entries]
+
+
+def markdown(entries: Sequence[Entry]) -> str:
+    """The table for a README."""
+    lines = [_HEAD, ("---", *["---:"] * (len(_HEAD) - 1)), *rows(entries)]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def write_csv(entries: Sequence[Entry], path: Path) -> None:
+    """One row an arm."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(_COLUMNS)
+        for entry in entries:
+            group, pair = entry.all, _against(entry, entries[0])
+            numbers = (group.pass_1, *group.interval, group.seconds, group.tokens, group.steps)
+            out.writerow(
+                [entry.title, entry.folder, len(group.asked), *(f"{number:.4f}" for number in numbers)]
+                + ([pair.only_first, pair.only_second, f"{pair.p:.4f}"] if pair else ["", "", ""])
+            )
+
+
+def ablation_page(entries: Sequence[Entry]) -> str:
+    """One HTML file that loads nothing; its links lead to the pages of the arms beside it."""
+    bars = [bar(entry.title[:_LONGEST_NAME], entry.all.pass_1, len(entry.all.asked)) for entry in entries]
+    return _PAGES.get_template("ablation.html").render(
+        title=heading(entries),
+        about=entries[0].summary.about,
+        head=_HEAD,
+        rows=list(zip([entry.folder for entry in entries], rows(entries), strict=True)),
+        explained=EXPLAINED,
+        remarks=remarks(entries),
+        shares=Markup(shares(bars)),  # noqa: S704 - names escaped there
+    )
+
+
+def _row(entry: Entry, first: Entry) -> tuple[str, ...]:
+    group, pair = entry.all, _against(entry, first)
+    low, high = group.interval
+    right = round(group.pass_1 * len(group.asked), 1)
+    return (
+        entry.title,
+        f"{right:g} of {len(group.asked)}",
+        f"{low:.0%} to {high:.0%}",
+        f"{group.seconds:,.1f}",
+        f"{group.tokens:,.0f}",
+        f"{group.steps:.1f}",
+        *((str(pair.only_first), str(pair.only_second), f"{pair.p:.3f}") if pair else ("", "", "")),
+    )
+
+
+def _against(entry: Entry, first: Entry) -> Paired | None:
+    return None if entry is first else compared(first.summary, entry.summary)
