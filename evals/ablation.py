@@ -20,7 +20,7 @@ from rich.text import Text
 from agent.errors import SettingsError
 from agent.services import Services
 from agent.settings import HttpUrl, Settings
-from evals.command import Task, own_folder, report, run
+from evals.command import OpenServices, Task, own_folder, report, run
 from evals.folder import BadFolder, Folder
 from evals.questions import digest
 from evals.report.ablation import Entry, ablation_page, ablation_table, markdown, write_csv
@@ -134,7 +134,7 @@ def tell(root: Path, arms: list[tuple[str, str]], console: Console) -> None:
     console.print(Text(f"Report: {root / 'report.html'}"), soft_wrap=True)
 
 
-def _checked(task: Task, arm: Arm) -> Any:
+def _checked(task: Task, arm: Arm) -> OpenServices:
     @contextmanager
     def services(settings: Settings, work: Path) -> Iterator[Services]:
         with task.open_services(settings, work) as opened:
@@ -164,8 +164,9 @@ def _folder(arm: Arm, place: Place) -> str:
 def _place(text: str) -> Place:
     url, _, model = text.partition("=")
     try:
-        if url:
-            return Place(TypeAdapter(HttpUrl).validate_python(url), model)
+        address = TypeAdapter(HttpUrl).validate_python(url)
     except ValidationError:
-        pass  # said below
-    raise argparse.ArgumentTypeError(f"{text!r} is no http(s) address, or address=model")
+        address = ""
+    if not address:
+        raise argparse.ArgumentTypeError(f"{text!r} is no http(s) address, or address=model")
+    return Place(address, model)
