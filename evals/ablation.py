@@ -154,7 +154,10 @@ def _side(arm: Arm) -> Side:
 
 
 def _title(arm: Arm, place: Place) -> str:
-    return f"{arm.about} ({place.model or place.url})" if place.url else arm.about
+    if not place.url:
+        return arm.about
+    host = urlsplit(place.url).netloc
+    return f"{arm.about} ({place.model} at {host})" if place.model else f"{arm.about} ({host})"
 
 
 def _folder(arm: Arm, place: Place) -> str:

@@ -21,7 +21,7 @@ from evals.summary import Group, Summary, compared
 
 _HEAD = ("", "right", "95 %", "seconds", "tokens", "steps", "only the first", "only this", "p")
 _COLUMNS = (
-    "arm", "folder", "questions", "pass_1", "low", "high", "seconds", "tokens", "steps",
+    "arm", "folder", "model", "questions", "pass_1", "low", "high", "seconds", "tokens", "steps",
     "only_first", "only_this", "p",
 )  # fmt: skip
 _LONGEST_NAME = 24  # that a chart has room for
@@ -94,7 +94,13 @@ def write_csv(entries: Sequence[Entry], path: Path) -> None:
             group, pair = entry.all, _against(entry, entries[0])
             numbers = (group.pass_1, *group.interval, group.seconds, group.tokens, group.steps)
             out.writerow(
-                [entry.title, entry.folder, len(group.asked), *(f"{number:.4f}" for number in numbers)]
+                [
+                    entry.title,
+                    entry.folder,
+                    entry.summary.about.model,
+                    len(group.asked),
+                    *(f"{number:.4f}" for number in numbers),
+                ]
                 + ([pair.only_first, pair.only_second, f"{pair.p:.4f}"] if pair else ["", "", ""])
             )
 

@@ -104,7 +104,7 @@ def test_the_table_has_a_row_an_arm_and_compares_each_with_the_first(tmp_path: P
     assert "bare model, no tools: 3 of 6 questions have no result." in shown
     with (tmp_path / "ablation.csv").open(encoding="utf-8", newline="") as file:
         first, second, third = csv.DictReader(file)
-    assert (first["folder"], first["pass_1"], first["p"]) == ("code", "0.8333", "")
+    assert (first["folder"], first["model"], first["pass_1"], first["p"]) == ("code", "M-7B", "0.8333", "")
     assert (second["only_first"], second["only_this"], second["p"]) == ("5", "1", "0.2188")
     assert (third["questions"], third["arm"]) == ("3", "bare model, no tools")
 
@@ -245,4 +245,4 @@ def test_each_arm_is_asked_at_each_endpoint(tmp_path: Path, monkeypatch: pytest.
     assert [line.split("|")[1].split("(")[0].strip() for line in table] == [
         "JSON tool calls", "bare model, no tools", "JSON tool calls", "bare model, no tools",
     ]  # fmt: skip
-    assert "(tgi)" in table[2]
+    assert f"(tgi at {second.url.removeprefix('http://')})" in table[2]
