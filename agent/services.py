@@ -26,7 +26,7 @@ from agent.sandbox.probe import choose_level
 from agent.sandbox.wire.limits import Limits
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
-from agent.web import build_search, manners_of
+from agent.web import build_library, build_search, manners_of
 from tools.manners import Closed, Manners, all_open
 from tools.search.chain import SearchChain
 from tools.search.library import Library
@@ -205,7 +205,8 @@ def build_services(
         fail_closed=bool(settings.space_id),
         command=command,
     )
-    library = Library(settings.library_dir, settings.data_dir / "library.sqlite")
+    library = build_library(settings)
+    library.start()
     manners = manners_of(settings, closed)
     search = build_search(settings, library, manners)
     search.probe()

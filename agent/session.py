@@ -129,6 +129,7 @@ class Session:
 
     def _new_run(self, question: str, names: Sequence[str]) -> Run:
         services, run_id, cancel = self._services, secrets.token_urlsafe(16), threading.Event()
+        services.library.notice()
         status = services.status()
         started = RunStarted(
             question, status.model, status.search, status.sandbox, tuple(names), services.settings.max_steps

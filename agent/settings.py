@@ -237,7 +237,9 @@ class Settings(BaseSettings):
     allow_local_web: bool = _var(False, "Let the browser open private addresses; for tests only", "0 or 1")
     data_dir: Path = _var(user_data_path("open-deep-research"), "Where runs and pages are kept", "a path")
     cache_dir: Path = _var(
-        user_cache_path("open-deep-research"), "Where the embedded model is kept", "a path"
+        user_cache_path("open-deep-research"),
+        "Where the embedded model and the library's index are kept",
+        "a path",
     )
     max_sessions: int = _var(8, "Visitors served at once", "1 to 1000", ge=1, le=1000)
     session_seconds: float = _var(1800, "Idle seconds after which a visitor's box is freed", "60 up", ge=60)

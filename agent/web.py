@@ -1,5 +1,7 @@
 """The web as the settings have it: the manners of fetching, and the places to search."""
 
+import hashlib
+
 from agent.settings import Settings
 from tools.exchange import FetchLimits
 from tools.fetch import Fetcher
@@ -42,6 +44,13 @@ def manners_of(settings: Settings, closed: Closed = all_open) -> Manners:
         archive=settings.archive_retry,
         closed=closed,
     )
+
+
+def build_library(settings: Settings) -> Library:
+    """The library of the settings' folder; its index is kept in the cache, one for each folder."""
+    folder = settings.library_dir.resolve()
+    key = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return Library(folder, settings.cache_dir / "library" / f"{key}.sqlite")
 
 
 def build_search(settings: Settings, library: Library, manners: Manners) -> SearchChain:

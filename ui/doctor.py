@@ -29,11 +29,12 @@ from agent.sandbox.lock import landlock, seccomp
 from agent.sandbox.probe import Trial, attack, choose_level
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
-from agent.web import build_search, manners_of
-from tools.search.library import Library
+from agent.web import build_library, build_search, manners_of
 from ui.launch import need_free_port
 
 _SEARCH_SECONDS = 5.0
+# The app goes on in the background where the doctor stops reading.
+_READ_SECONDS = 5.0
 _LEAST_FREE = 200 << 20
 
 
@@ -121,8 +122,9 @@ def _model(settings: Settings) -> Finding:
 
 
 def _searching(settings: Settings) -> Iterator[Finding]:
-    library = Library(settings.library_dir, None)
+    library = build_library(settings)
     try:
+        library.refresh(_READ_SECONDS)
         search = build_search(settings, library, manners_of(settings))
         search.probe()
         search.wait_until_probed(_SEARCH_SECONDS)
@@ -132,10 +134,10 @@ def _searching(settings: Settings) -> Iterator[Finding]:
             yield Finding(f"  {place.name}", told, State.OK if answers else State.NOTE)
         if settings.search != "library" and (missing := not_set_up(settings)):
             yield Finding("  not set up", ", ".join(missing))
-        documents, problems = len(library.documents()), library.problems()
-        unread = f", {len(problems)} cannot be read: {problems[0]}" if problems else ""
-        state = State.OK if documents and not problems else State.NOTE
-        yield Finding("library", f"{documents} documents in {settings.library_dir.name}{unread}", state)
+        progress, problems = library.progress, library.problems()
+        unread = f", {len(problems)} cannot be read whole: {problems[0]}" if problems else ""
+        state = State.OK if progress.total and progress.is_whole and not problems else State.NOTE
+        yield Finding("library", f"{progress} in {settings.library_dir.name}{unread}", state)
     finally:
         library.close()
 

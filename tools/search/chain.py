@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from tools.errors import SearchError, ToolFailure
 from tools.manners import Closed, all_open
 from tools.search.rest import Resting
-from tools.search.results import NO_FILTERS, Filters, SearchProvider, SearchResult, SearchResults
+from tools.search.results import NO_FILTERS, Filters, Growing, SearchProvider, SearchResult, SearchResults
 
 Mode = Literal["auto", "library", "web"]
 Occasion = Callable[[str, Filters], bool]
@@ -90,10 +90,12 @@ class SearchChain:
                 f"The search failed ({reasons or 'no place to search is set up'}): "
                 "try again later, or visit an address that you know."
             )
+        unread = [f"of the library only {each} so far" for each in self._caveats()] if found else []
         notes = ["the web did not answer, only the library was searched"] if self._web and not web else []
         if web:  # an arXiv that answered must not hide that the web at large did not
             notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
-        remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters))
+        notes += unread
+        remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters) + unread)
         local = [result for results in found.values() for result in results]
         fitting = [[r for r in results if filters.fits_site(r.url)] for results in web.values()]
         closed = {r.url: why for r in chain.from_iterable(fitting) if (why := self._closed(r.url))}
@@ -119,6 +121,15 @@ class SearchChain:
 
     def status(self) -> str:
         """Where is searched now, as a short text for the page."""
+        unread = self._caveats()
+        return f"{self._reached()} ({unread[0]})" if unread else self._reached()
+
+    def _caveats(self) -> list[str]:
+        """What the local places have not read yet."""
+        told = [each.caveat() for each in self._local if isinstance(each, Growing)]
+        return [each for each in told if each]
+
+    def _reached(self) -> str:
         local = ["library"] if self._local else []
         if self.mode == "library" or not self._web:
             return "library only" if local else "no search"

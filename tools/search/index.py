@@ -1,18 +1,22 @@
-"""The library's index: documents and their passages in one SQLite file."""
+"""The library's index: documents and their passages in one SQLite file.
 
+One process writes at a time; others, and other threads, search meanwhile.
+"""
+
+import fcntl
 import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tools.search.passages import Passage
-from tools.search.words import Term, quoted
+from tools.search.reading import Parsed
+from tools.search.snapshot import PER_DOCUMENT, Snapshot
 
-_VERSION = 3
-_PER_DOCUMENT = 100_000  # passages of document n have the row numbers n * _PER_DOCUMENT + 0, 1, 2 …
-_AROUND = 200
+_VERSION = 4
 _SCHEMA = """
-CREATE TABLE docs(id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, changed INTEGER, title TEXT, problem TEXT);
+CREATE TABLE docs(id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, changed INTEGER, title TEXT, problem TEXT, note TEXT);
 CREATE VIRTUAL TABLE passages USING fts5(
     title, heading, header, body, weight UNINDEXED, tokenize="porter unicode61 remove_diacritics 2");
 CREATE TABLE folder(path TEXT);
@@ -22,118 +26,124 @@ _log = logging.getLogger(__name__)
 
 
 class Index:
-    """Not thread-safe: whoever uses it holds a lock. `path` None keeps it in memory."""
+    """Thread-safe. `path` None keeps it in memory."""
 
     def __init__(self, path: Path | None, folder: Path) -> None:
         """An index of another folder or version, or a damaged one, is made anew."""
         self._folder = str(folder)
+        self._path = path
+        self._writer = threading.RLock()
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
         self._db = self._opened(path)
 
-    def files(self) -> dict[str, tuple[int, int, int]]:
-        """(number, size, time of change) of each document, by its path."""
-        rows = self._db.execute("SELECT path, id, size, changed FROM docs")
-        return {path: (number, size, changed) for path, number, size, changed in rows}
+    @contextmanager
+    def reading(self) -> Iterator[Snapshot]:
+        """What is committed now; it stays so for whoever reads, whatever is written meanwhile."""
+        if self._path is None:
+            with self._writer:
+                yield Snapshot(self._db)
+            return
+        with self._lock:
+            db = self._idle.pop() if self._idle else self._connected(str(self._path))
+        try:
+            db.execute("BEGIN")
+            yield Snapshot(db)
+        finally:
+            db.rollback()
+            with self._lock:
+                self._idle.append(db)
 
-    def put(
-        self,
-        path: str,
-        size: int,
-        changed: int,
-        title: str,
-        problem: str,
-        known_by: str,
-        passages: Sequence[Passage],
-    ) -> None:
-        """Adds a document or replaces it. `known_by`: words that find each of its passages."""
-        if (old := self._db.execute("SELECT id FROM docs WHERE path = ?", (path,)).fetchone()) is not None:
-            self.drop(old[0])
-        row = (path, size, changed, title, problem)
-        number = self._db.execute(
-            "INSERT INTO docs(path, size, changed, title, problem) VALUES (?, ?, ?, ?, ?)", row
-        ).lastrowid
-        first = (number or 0) * _PER_DOCUMENT
-        self._db.executemany(
-            "INSERT INTO passages(rowid, title, heading, header, body, weight) VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (first + place, known_by, p.heading, p.header, p.text, p.weight)
-                for place, p in enumerate(passages[: _PER_DOCUMENT - 1])
-            ),
-        )
+    @contextmanager
+    def writing(self, wait: bool) -> Iterator[bool]:
+        """Whether this process may write until the end of the context; without `wait` only if no other does now."""
+        with self._writer:
+            if self._path is None:
+                yield True
+                return
+            with Path(f"{self._path}.lock").open("w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    yield False
+                    return
+                try:
+                    yield True
+                finally:
+                    self.commit()
+
+    def put(self, path: str, size: int, changed: int, found: Parsed) -> None:
+        """Adds a document or replaces it. Whoever writes holds `writing`."""
+        with self._writer:
+            old = self._db.execute("SELECT id FROM docs WHERE path = ?", (path,)).fetchone()
+            if old is not None:
+                self.drop(old[0])
+            number = self._db.execute(
+                "INSERT INTO docs(path, size, changed, title, problem, note) VALUES (?, ?, ?, ?, ?, ?)",
+                (path, size, changed, found.title, found.problem, found.note),
+            ).lastrowid
+            first = (number or 0) * PER_DOCUMENT
+            self._db.executemany(
+                "INSERT INTO passages(rowid, title, heading, header, body, weight) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    (first + place, found.known_by, p.heading, p.header, p.text, p.weight)
+                    for place, p in enumerate(found.passages[: PER_DOCUMENT - 1])
+                ),
+            )
 
     def drop(self, number: int) -> None:
-        first = number * _PER_DOCUMENT
-        self._db.execute(
-            "DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + _PER_DOCUMENT - 1)
-        )
-        self._db.execute("DELETE FROM docs WHERE id = ?", (number,))
+        """Forgets a document."""
+        with self._writer:
+            first = number * PER_DOCUMENT
+            self._db.execute(
+                "DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + PER_DOCUMENT - 1)
+            )
+            self._db.execute("DELETE FROM docs WHERE id = ?", (number,))
 
     def commit(self) -> None:
-        self._db.commit()
+        """Makes what was written last, and lets readers see it."""
+        with self._writer:
+            self._db.commit()
+
+    def tidy(self) -> None:
+        """Puts what was written in many pieces in order: searches then take a third of the time."""
+        with self._writer:
+            self._db.execute("INSERT INTO passages(passages) VALUES('optimize')")
+            self._db.commit()
 
     def close(self) -> None:
-        self._db.close()
-
-    def count(self) -> int:
-        """How many documents there are."""
-        return int(self._db.execute("SELECT count(*) FROM docs").fetchone()[0])
-
-    def about(self, number: int) -> tuple[str, str]:
-        """(path, title) of a document."""
-        path, title = self._db.execute("SELECT path, title FROM docs WHERE id = ?", (number,)).fetchone()
-        return path, title
-
-    def titles(self) -> list[tuple[str, str]]:
-        """(path, title) of every document that could be read, by path."""
-        return list(self._db.execute("SELECT path, title FROM docs WHERE problem = '' ORDER BY path"))
-
-    def problems(self) -> list[str]:
-        """Why documents could not be read, by path."""
-        rows = self._db.execute("SELECT problem FROM docs WHERE problem <> '' ORDER BY path")
-        return [problem for (problem,) in rows]
-
-    def candidates(self, terms: Iterable[Term], limit: int) -> list[tuple[int, float, float]]:
-        """(row, bm25 with the best one lowest, weight) of the passages with any of the terms, best first."""
-        return self._db.execute(
-            "SELECT rowid, bm25(passages, 2.0, 1.5, 1.0, 1.0) AS rank, weight FROM passages"
-            " WHERE passages MATCH ? ORDER BY rank LIMIT ?",
-            (" OR ".join(quoted(term) for term in terms), limit),
-        ).fetchall()
-
-    def rows_with(self, term: Term) -> set[int]:
-        """The passages that have a term."""
-        found = self._db.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (quoted(term),))
-        return {row for (row,) in found}
-
-    def around(self, row: int) -> tuple[int, list[Passage]]:
-        """A document's passages (of a long one those near to `row`) in order, and the place of `row` among them."""
-        first = row - place_in(row)
-        found = self._db.execute(
-            "SELECT rowid, heading, header, body, weight FROM passages WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
-            (max(first, row - _AROUND), min(first + _PER_DOCUMENT - 1, row + _AROUND)),
-        ).fetchall()
-        return [each[0] for each in found].index(row), [Passage(*each[1:]) for each in found]
+        with self._writer, self._lock:
+            self._db.close()
+            for db in self._idle:
+                db.close()
+            self._idle.clear()
 
     def _opened(self, path: Path | None) -> sqlite3.Connection:
         if path is None:
             return self._prepared(":memory:")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                return self._prepared(str(path))
-            except sqlite3.OperationalError:  # busy or not to be written: another process may be using it
-                raise
-            except sqlite3.DatabaseError:
-                for suffix in ("", "-wal", "-shm"):
-                    Path(f"{path}{suffix}").unlink(missing_ok=True)
-                return self._prepared(str(path))
+            with Path(f"{path}.opening").open("w") as lock:  # two that start at once make it once
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                return self._made(path)
         except (OSError, sqlite3.Error) as error:
             _log.warning("The library's index cannot be kept in %s (%s); it is kept in memory.", path, error)
+            self._path = None
             return self._prepared(":memory:")
 
+    def _made(self, path: Path) -> sqlite3.Connection:
+        try:
+            return self._prepared(str(path))
+        except sqlite3.OperationalError:  # busy or not to be written: another process may be using it
+            raise
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            return self._prepared(str(path))
+
     def _prepared(self, path: str) -> sqlite3.Connection:
-        db = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        db = self._connected(path)
         db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA synchronous=NORMAL")
         same_version = db.execute("PRAGMA user_version").fetchone()[0] == _VERSION
         if same_version and db.execute("SELECT path FROM folder").fetchone() == (self._folder,):
             return db
@@ -145,12 +155,8 @@ class Index:
         db.commit()
         return db
 
-
-def document_of(row: int) -> int:
-    """The number of the document that a passage belongs to."""
-    return row // _PER_DOCUMENT
-
-
-def place_in(row: int) -> int:
-    """Which passage of its document it is, from 0."""
-    return row % _PER_DOCUMENT
+    @staticmethod
+    def _connected(path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, check_same_thread=False, timeout=10)
+        db.execute("PRAGMA synchronous=NORMAL")
+        return db

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 Filter = Literal["site", "dates", "language"]
@@ -104,4 +104,13 @@ class SearchProvider(Protocol):
 
     def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         """At most `limit` results, none when nothing was found. Raises SearchError when it could not search."""
+        ...
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """A place that can be searched before it has read everything."""
+
+    def caveat(self) -> str:
+        """How much it has read, in a few words; empty when that is all."""
         ...
