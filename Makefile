@@ -50,7 +50,7 @@ screenshot: .venv/.dev model ## take the README's picture of a real run
 check: .venv/.dev ## format, lint, types, floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy agent tools ui evals app.py
+	$(BIN)/mypy agent tools lock ui evals app.py
 	$(BIN)/lint-imports
 
 format: .venv/.dev ## put the code into shape

@@ -20,13 +20,13 @@ from agent.model.endpoint import EndpointModel
 from agent.profile import Profile, load_profile, profile_for, without_code
 from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.level import SMALL
-from agent.sandbox.lock.process import hide_process
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.sandbox.wire.limits import Limits
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
 from agent.web import build_library, build_search, manners_of
+from lock.process import hide_process
 from tools.manners import Closed, Manners, all_open
 from tools.search.chain import SearchChain
 from tools.search.library import Library

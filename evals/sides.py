@@ -121,7 +121,7 @@ def warm_research(services: Services) -> None:
 SIDES = {
     side.name: side
     for side in (
-        Side("research", ask_research, warm_research, (Path("agent"), Path("tools"))),
+        Side("research", ask_research, warm_research, (Path("agent"), Path("tools"), Path("lock"))),
         Side("bare", bare.ask_bare, bare.warm_bare, (Path("agent/model"), Path("evals/bare.py"))),
         Side("stock", stock.ask_stock, stock.warm_stock, (Path("agent/model"), Path("tools"), stock.VERSION)),
     )

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from tools.charset import unmistakable
 from tools.errors import Damaged, DocumentError
-from tools.formats import archive
-from tools.formats.apart import read_apart
+from tools.formats import apart, archive
 from tools.formats.binarysheets import binarysheets_document
 from tools.formats.book import book_document
 from tools.formats.database import database_document
@@ -48,7 +47,7 @@ class Format:
     """One kind of file.
 
     `suffixes`: what such files are called. `opened`: how the files inside are reached.
-    `apart`: read in a process of its own, because its library may crash or grow without bound.
+    `apart`: read in a process of its own, locked: a hostile one of these may capture or crash its reader.
     `second`: the format whose reader is tried when this one finds the file damaged.
     """
 
@@ -57,19 +56,19 @@ class Format:
     suffixes: str = ""
     types: str = ""
     opened: Callable[[Source], archive.Archive] | None = None
-    apart: bool = False
+    apart: bool = True
     second: str = ""
 
 
 # Known by their bytes.
 BINARY = {
     "pdf": Format("a PDF", pdf_document, ".pdf", "application/pdf", second="mended pdf"),
-    "mended pdf": Format("a PDF", mended_pdf_document, apart=True),
+    "mended pdf": Format("a PDF", mended_pdf_document),
     "docx": Format("a Word document", word_document, ".docx .docm .dotx .dotm"),
     "xlsx": Format("an Excel workbook", workbook_document, ".xlsx .xlsm .xltx .xltm"),
     "pptx": Format("a PowerPoint presentation", slides_document, ".pptx .pptm .ppsx .potx"),
     "xlsb": Format("an Excel workbook", binarysheets_document, ".xlsb"),
-    "xls": Format("an Excel workbook", oldsheets_document, apart=True),
+    "xls": Format("an Excel workbook", oldsheets_document),
     "doc": Format("a Word document", oldword_document),
     "ppt": Format("a PowerPoint presentation", oldslides_document),
     "msg": Format("a message", outlook_document, ".msg", opened=archive.open_outlook),
@@ -77,22 +76,22 @@ BINARY = {
     "epub": Format("an EPUB book", book_document, ".epub"),
     "rtf": Format("an RTF text", rtf_document, ".rtf"),
     "sqlite": Format("a SQLite database", database_document, ".sqlite .sqlite3"),
-    "parquet": Format("a Parquet file", parquet_document, ".parquet", apart=True),
+    "parquet": Format("a Parquet file", parquet_document, ".parquet"),
     "image": Format("a picture", image_document, ".png .jpg .jpeg .gif .webp .tif .tiff .bmp"),
     "zip": Format("a ZIP archive", None, ".zip", opened=archive.open_zip),
     "tar": Format("a TAR archive", None, ".tar", opened=archive.open_tar),
-    "7z": Format("a 7z archive", None, ".7z", opened=archive.open_seven_zip, apart=True),
+    "7z": Format("a 7z archive", None, ".7z", opened=archive.open_seven_zip),
 }
 # Known by their type or name.
 TEXT = {
-    "csv": Format("a table", delimited_document, ".csv .tsv .tab", "text/csv text/tab-separated-values"),
-    "markdown": Format("a Markdown text", markdown_document, ".md .markdown", "text/markdown"),
-    "json": Format("JSON", json_document, ".json .jsonl .ndjson .geojson .ipynb", "application/x-ndjson application/jsonl"),
+    "csv": Format("a table", delimited_document, ".csv .tsv .tab", "text/csv text/tab-separated-values", apart=False),
+    "markdown": Format("a Markdown text", markdown_document, ".md .markdown", "text/markdown", apart=False),
+    "json": Format("JSON", json_document, ".json .jsonl .ndjson .geojson .ipynb", "application/x-ndjson application/jsonl", apart=False),
     "xml": Format("XML", xml_document, ".xml .rss .atom .nxml .opml .kml .gpx .xsd", "text/xml application/xml"),
     "mail": Format("a message", message_document, ".eml", "message/rfc822", opened=archive.open_message),
-    "html": Format("a web page", page_document, ".html .htm .xhtml", "text/html application/xhtml+xml"),
+    "html": Format("a web page", page_document, ".html .htm .xhtml", "text/html application/xhtml+xml", apart=False),
     "text": Format("a text", plain_document, ".txt .text .log .rst .yaml .yml .toml .ini .tex .srt .vtt .pdb .py .js .ts .java .c .h "
-                   ".cpp .go .rs .rb .sh .sql .r .bib", "text/plain"),
+                   ".cpp .go .rs .rb .sh .sql .r .bib", "text/plain", apart=False),
 }  # fmt: skip
 _SQUEEZED = ".gz .bz2 .xz .zst .tgz .tbz2 .txz"
 # A file of these names may hold nearly anything: programs write HTML, CSV and XML under them.
@@ -151,14 +150,20 @@ def read_source(source: Source) -> Document:
         raise DocumentError(f"{source.shown} is empty: there is nothing to read in it.")
     key, found = _format(source)
     try:
-        return read_apart(source, key, found.reader, found.label) if found.apart else read_as(found, source)
+        return _read(key, found, source)
     except Damaged:
         if not found.second:
             raise
     try:
-        return read_apart(source, found.second, BINARY[found.second].reader, found.label)
+        return _read(found.second, BINARY[found.second], source)
     except DocumentError:
         raise source.damaged(found.label) from None
+
+
+def _read(key: str, found: Format, source: Source) -> Document:
+    if found.apart and not apart.inside:
+        return apart.read_apart(source, key, found.label)
+    return read_as(found, source)
 
 
 def read_as(found: Format, source: Source) -> Document:

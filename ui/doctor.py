@@ -25,11 +25,11 @@ from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
 from agent.sandbox.command import Command
 from agent.sandbox.level import LEVELS, NO_CODE, SMALL
-from agent.sandbox.lock import landlock, seccomp
 from agent.sandbox.probe import Trial, attack, choose_level
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
 from agent.web import build_library, build_search, manners_of
+from lock import landlock, seccomp
 from ui.launch import need_free_port
 
 _SEARCH_SECONDS = 5.0

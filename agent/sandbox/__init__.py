@@ -2,8 +2,9 @@
 
     here      the host: it starts, follows and ends a box, and runs the tools
     inside/   the box: runs the code; nothing here imports it, it is sent there by `start.py`
-    lock/     what locks a process for good: limits, user, Landlock, seccomp
     wire/     what both sides know: limits, frames, the values that may cross
+
+What locks the box is the top room `lock/`, which is sent there too.
 
 Here, `executor.py` runs a step in a `box.py` taken from `pool.py`, whose
 process is a `child.py`, on this machine or behind a `command.py` (`e2b_command.py`

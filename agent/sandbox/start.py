@@ -8,16 +8,17 @@ from functools import cache
 from pathlib import Path
 
 # In the order of what they import of each other, which is from below and their own room only.
-_MODULES = tuple(
-    f"{room}.{name}"
-    for room, names in {
-        "wire": "limits frames records arrays times codec importable",
-        "lock": "landlock seccomp process",
-        "inside": "channel printed figures libraries traces scratch folder files tool_function "
-        "monty_values monty_errors monty_worker worker",
-    }.items()
+_HERE = Path(__file__).parent
+_MODULES = {
+    f"{room}.{name}": folder / f"{name}.py"
+    for room, folder, names in (
+        ("box.wire", _HERE / "wire", "limits frames records arrays times codec importable"),
+        ("lock", _HERE.parents[1] / "lock", "landlock seccomp process"),
+        ("box.inside", _HERE / "inside", "channel printed figures libraries traces scratch folder files "
+         "tool_function monty_values monty_errors monty_worker worker"),
+    )
     for name in names.split()
-)
+}  # fmt: skip
 ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
@@ -42,13 +43,13 @@ def made(name, **attributes):
     above, _, own = name.rpartition(".")
     if above: setattr(sys.modules[above], own, module)
     return module
-for room in ("box", "box.wire", "box.lock", "box.inside"):
+for room in ("box", "box.wire", "box.inside", "lock"):
     made(room, __path__=[])
 start = json.loads(take(int(take(10))))
 os.environ.update(start["environment"])
 for name, code in start["modules"].items():
-    module = made("box." + name, __package__="box." + name.rpartition(".")[0])
-    code = marshal.loads(base64.b64decode(code)) if start["compiled"] else compile(code, "<box." + name + ">", "exec")
+    module = made(name, __package__=name.rpartition(".")[0])
+    code = marshal.loads(base64.b64decode(code)) if start["compiled"] else compile(code, "<" + name + ">", "exec")
     exec(code, module.__dict__)
 sys.modules["box.inside.worker"].main(start["preload"])
 """
@@ -68,11 +69,8 @@ def start(preload: Sequence[str], *, compiled: bool) -> bytes:
 
 @cache
 def _modules(compiled: bool) -> dict[str, str]:
-    folder = Path(__file__).parent
-    sources = {
-        name: Path(folder, *name.split(".")).with_suffix(".py").read_text("utf-8") for name in _MODULES
-    }
+    sources = {name: file.read_text("utf-8") for name, file in _MODULES.items()}
     if not compiled:
         return sources
-    codes = {name: compile(source, f"<box.{name}>", "exec") for name, source in sources.items()}
+    codes = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
     return {name: base64.b64encode(marshal.dumps(code)).decode() for name, code in codes.items()}

@@ -177,7 +177,7 @@ def forged_calls(arena: Arena, code: str) -> str:
 
 def filter_like_docker() -> None:
     """Put this process, and all it starts, under a filter that refuses what Docker's default profile refuses."""
-    from agent.sandbox.lock import seccomp
+    from lock import seccomp
 
     refused = """
         mount 165 40    umount2 166 39  swapon 167 224   reboot 169 142   init_module 175 105  delete_module 176 106

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tools.documents import read_bytes, read_file
 from tools.errors import DocumentError
+from tools.formats import apart
 
 
 def pdf(*pages: str, title: str = "") -> bytes:
@@ -183,12 +184,14 @@ def test_json_and_plain_text_are_shown_as_they_are() -> None:
     content_type=st.sampled_from(["", "text/html", "text/csv; charset=utf-7", "application/json", "text/plain; charset=idna"]),
 )  # fmt: skip
 def test_no_bytes_make_a_reader_fail_in_any_other_way(content: bytes, name: str, content_type: str) -> None:
-    try:
-        document = read_bytes(content, url="https://example.org/", name=name, content_type=content_type)
-        assert len(document.links) >= 0
-        assert len(document.tables) >= 0
-    except DocumentError as error:
-        assert "\n" not in str(error)
+    with pytest.MonkeyPatch.context() as here:
+        here.setattr(apart, "inside", True)  # in a process of its own, any failure would be a damaged file
+        try:
+            document = read_bytes(content, url="https://example.org/", name=name, content_type=content_type)
+            assert len(document.links) >= 0
+            assert len(document.tables) >= 0
+        except DocumentError as error:
+            assert "\n" not in str(error)
 
 
 def test_a_folder_or_a_missing_file_is_said_in_one_sentence() -> None:

@@ -18,10 +18,10 @@ from agent.sandbox.box import Box
 from agent.sandbox.command import Command
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.level import SMALL
-from agent.sandbox.lock import seccomp
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import Trial, choose_level, probe
 from agent.sandbox.wire.limits import Limits
+from lock import seccomp
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel's locks are Linux's"),
@@ -83,7 +83,7 @@ def test_a_space_starts_at_each_level_that_holds(wanted):
 def test_where_the_kernel_gives_no_seccomp_the_small_python_is_taken(monkeypatch):
     sources = start._modules(False)
     sources = {**sources, "lock.seccomp": sources["lock.seccomp"] + "\n_ARCHITECTURES = {}\n"}
-    codes = {name: compile(source, f"<box.{name}>", "exec") for name, source in sources.items()}
+    codes = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
     codes = {name: base64.b64encode(marshal.dumps(code)).decode() for name, code in codes.items()}
     monkeypatch.setattr(start, "_modules", lambda compiled: codes)
     assert "there is no table of system calls" in probe(1)
@@ -185,7 +185,7 @@ def test_root_becomes_nobody_or_says_why_not():
 
 
 def test_the_apps_environment_and_memory_are_closed_to_its_neighbours():
-    code = "import ctypes; from agent.sandbox.lock.process import hide_process; hide_process(); print(ctypes.CDLL(None).prctl(3))"
+    code = "import ctypes; from lock.process import hide_process; hide_process(); print(ctypes.CDLL(None).prctl(3))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.stdout == "0\n", ran.stderr
 

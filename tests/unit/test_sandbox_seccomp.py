@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.sandbox.lock import seccomp
+from lock import seccomp
 
 PID = 4321
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

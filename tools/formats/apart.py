@@ -1,98 +1,139 @@
-"""Readers whose libraries may crash or grow without bound run in a process of their own, under limits.
+"""Files are read in processes of their own, locked and limited, so that a hostile file harms only itself.
 
-The child gets the bytes and nothing else: no environment, no secrets. What it
-sends back is JSON, so that a captured child can only lie about its own file.
+A fork server (`forkserver.py`), started when it is first needed, holds all
+readers ready; each file gets a fork of it that sees no other file, no secret
+and no network, and ends with its answer. That answer is JSON: a captured child
+can lie about its own file, and about nothing else.
 """
 
 import json
+import os
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
 from dataclasses import asdict, replace
-from importlib import import_module
 from pathlib import Path
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from typing import Any
 
 from tools.errors import Damaged, DocumentError
 from tools.formats.source import Source
 from tools.page import Document
 
-MEMORY_BYTES = 1_000_000_000
+MEMORY_BYTES = 850_000_000
 CPU_SECONDS = 10
-_WALL_SECONDS = 45
+WALL_SECONDS = 45
 _MAX_ANSWER = 200_000_000
-_BEGIN = b"\x1e"
+_PIECE = 1 << 18
+# Nothing of the app's own environment; more than one thread could not be locked.
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+}
+
+_BEGIN = f"import sys\nsys.path.insert(0, {str(Path(__file__).resolve().parents[2])!r})\n"
+_PROGRAM = "from tools.formats import forkserver\nforkserver.main()"
+
+inside = False
+"""Whether this process is such a child, whose files' own files are read where they are."""
 
 
-def read_apart(source: Source, key: str, reader: Callable[[Source], Document] | None, kind: str) -> Document:
-    """The document in `source`, read by a process of its own. `key`: its format, whose `reader` the child then needs
-    no more than; `kind`: what to call it. Raises DocumentError.
+def read_apart(source: Source, key: str, kind: str) -> Document:
+    """The document in `source`, read by a process of its own. `key`: its format; `kind`: what to call it.
+
+    Raises DocumentError, and Damaged when the reader found the file damaged.
     """
-    request = asdict(replace(source, content=b"")) | {
-        "format": key,
-        "reader": f"{reader.__module__}:{reader.__name__}" if reader else "",
-    }
-    del request["content"]
+    head = json.dumps(asdict(replace(source, content=b"")) | {"content": len(source.content), "format": key})
     try:
-        # No -m: with -I the child sees neither the folder nor the environment of this process.
-        done = subprocess.run(
-            [sys.executable, "-I", "-X", "utf8", str(Path(__file__).resolve())],
-            input=json.dumps(request).encode() + b"\n" + source.content,
-            capture_output=True,
-            timeout=_WALL_SECONDS,
-            env={},
+        answer = _asked(head.encode() + b"\n", source.content)
+    except (TimeoutError, ConnectionError):
+        answer = b""
+    if not answer:
+        raise DocumentError(
+            f"{source.shown} is {kind} that cannot be read within {CPU_SECONDS} s and "
+            f"{MEMORY_BYTES // 1_000_000} MB: it is damaged or too large."
         )
-    except subprocess.TimeoutExpired:
-        raise _too_much(source, kind) from None
-    answer = done.stdout.rpartition(_BEGIN)[2]
-    if done.returncode == 1 and b"MemoryError" not in done.stderr[-2000:]:
+    told: dict[str, Any] = json.loads(answer.decode("utf-8", "surrogatepass"))
+    if "failed" in told:
         raise source.damaged(kind)  # its library failed in a way of its own
-    if done.returncode != 0 or not answer or len(answer) > _MAX_ANSWER:
-        raise _too_much(source, kind)
-    told = json.loads(answer)
     if "error" in told:
-        raise (Damaged if told["damaged"] else DocumentError)(told["error"])
+        raise (Damaged if told["damaged"] else DocumentError)(str(told["error"]))
     sheets = tuple(tuple(tuple(row) for row in sheet) for sheet in told["sheets"])
     return Document(source.url, told["title"], told["markdown"], told["note"], sheets)
 
 
-def _too_much(source: Source, kind: str) -> DocumentError:
-    return DocumentError(
-        f"{source.shown} is {kind} that cannot be read within {CPU_SECONDS} s and "
-        f"{MEMORY_BYTES // 1_000_000} MB: it is damaged or too large."
-    )
+def _asked(head: bytes, content: bytes) -> bytes:
+    """What a child answers, whole or nothing. Raises TimeoutError, ConnectionError."""
+    with _SERVER.child() as child:
+        deadline = time.monotonic() + WALL_SECONDS
+        child.settimeout(WALL_SECONDS)
+        child.sendall(head)
+        child.sendall(content)
+        came = bytearray()
+        while True:
+            child.settimeout(max(0.001, deadline - time.monotonic()))
+            piece = child.recv(_PIECE)
+            if not piece:
+                break
+            came += piece
+            if len(came) > _MAX_ANSWER:
+                return b""
+        return bytes(came[8:]) if int.from_bytes(came[:8], "big") == len(came) - 8 else b""
 
 
-def _serve() -> None:
-    import resource
+class ForkServer:
+    """The process that forks the children of this one, started when first needed. Thread-safe."""
 
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    request = json.loads(sys.stdin.buffer.readline())
-    module, _, function = request.pop("reader").partition(":")
-    key = request.pop("format")
-    source = Source(sys.stdin.buffer.read(), **request)
-    try:
-        if module:  # a reader alone starts three times as fast as the registry of all
-            document = getattr(import_module(module), function)(source)
-        else:
-            from tools.documents import BINARY, read_as
+    def __init__(self, program: str = _PROGRAM) -> None:
+        """`program`: the code that it runs, with the folder of the app at the front of its path."""
+        self._program = program
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._owner = 0
 
-            document = read_as(BINARY[key], source)
-        told = {
-            "title": document.title,
-            "markdown": document.markdown,
-            "note": document.note,
-            "sheets": document.sheets,
-        }
-    except DocumentError as error:
-        told = {"error": str(error), "damaged": isinstance(error, Damaged)}
-    sys.stdout.buffer.write(_BEGIN + json.dumps(told).encode())
+    def child(self) -> socket.socket:
+        """A connection to a new child. Raises ConnectionError when none can be had."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            for _ in range(2):  # a server that has died, or that another process started, is replaced once
+                try:
+                    socket.send_fds(self._running(), [b"f"], [theirs.fileno()])
+                except OSError:
+                    self._forget()
+                else:
+                    return ours
+        ours.close()
+        raise ConnectionError("no process for reading files can be started")
+
+    def _running(self) -> socket.socket:
+        with self._lock:
+            if self._control is not None and self._owner == os.getpid():
+                return self._control
+            self._control, theirs = socket.socketpair()
+            with theirs:
+                # With -I the server sees neither the folder nor the environment of this process.
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-X", "utf8", "-c", _BEGIN + self._program],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    start_new_session=True,
+                )
+            self._owner = os.getpid()
+            return self._control
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._control is not None:
+                self._control.close()  # it ends when it has read the end of its input
+                self._control = None
+            if self._process is not None:
+                self._process.poll()
 
 
-if __name__ == "__main__":
-    _serve()
+_SERVER = ForkServer()

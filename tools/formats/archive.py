@@ -87,7 +87,7 @@ def open_tar(source: Source) -> Archive:
 
 
 def open_seven_zip(source: Source) -> Archive:
-    """A 7z file; to be run apart, for its head may ask for any amount of memory. Raises DocumentError."""
+    """A 7z file, to be read apart: its head may ask for any amount of memory. Raises DocumentError."""
     import py7zr
     from py7zr.exceptions import ArchiveError, PasswordRequired
     from py7zr.io import BytesIOFactory

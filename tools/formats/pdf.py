@@ -1,7 +1,6 @@
-"""PDF to Markdown with pypdfium2, page by page."""
+"""PDF to Markdown with pypdfium2, page by page. PDFium has global state: one thread of a process at a time."""
 
 import re
-import threading
 import time
 from contextlib import closing
 from ctypes import byref, c_double
@@ -14,33 +13,26 @@ from tools.formats.source import Source
 from tools.page import Document
 from tools.tables import table_text
 
-# PDFium is one C library with global state: two threads in it at once crash the process.
-_PDFIUM = threading.Lock()
 _MAX_PAGES = 2000
-_MAX_SECONDS = 30
+_MAX_CPU_SECONDS = 8
 _FEWEST_LINES = 2  # a table has at least so many
 
 
 def pdf_document(source: Source) -> Document:
     """The text of a PDF, each page under a line "[page N]". Raises DocumentError."""
-    with _PDFIUM:
-        try:
-            pdf = pypdfium2.PdfDocument(source.content)
-        except pypdfium2.PdfiumError as error:
-            if pdfium_c.FPDF_GetLastError() == pdfium_c.FPDF_ERR_PASSWORD or "password" in str(error).lower():
-                raise source.locked("a PDF") from None
-            raise source.damaged("a PDF") from None
+    try:
+        pdf = pypdfium2.PdfDocument(source.content)
+    except pypdfium2.PdfiumError as error:
+        if pdfium_c.FPDF_GetLastError() == pdfium_c.FPDF_ERR_PASSWORD or "password" in str(error).lower():
+            raise source.locked("a PDF") from None
+        raise source.damaged("a PDF") from None
+    pages: list[str] = []
+    begun = time.process_time()
+    with closing(pdf):
         count = len(pdf)
         title = str(pdf.get_metadata_value("Title") or "").strip()
-    pages: list[str] = []
-    begun = time.monotonic()
-    try:
-        while len(pages) < min(count, _MAX_PAGES) and time.monotonic() - begun < _MAX_SECONDS:
-            with _PDFIUM:
-                pages.append(_page_text(pdf, len(pages)))
-    finally:
-        with _PDFIUM:
-            pdf.close()
+        while len(pages) < min(count, _MAX_PAGES) and time.process_time() - begun < _MAX_CPU_SECONDS:
+            pages.append(_page_text(pdf, len(pages)))
     if not any(pages):
         scan = (
             f"this PDF has no text, only pictures on its {count} page{'s' * (count != 1)}: a scan most likely"

@@ -12,10 +12,10 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
-from ..lock.process import CannotLock, drop_privileges, hide_process, readable, set_rlimits
+from lock.process import CannotLock, drop_privileges, hide_process, readable, set_rlimits
+
 from ..wire.codec import Decoder, Encoder
 from ..wire.frames import CannotCross
 from ..wire.limits import Limits
@@ -60,7 +60,7 @@ class MontyWorker:
             os.chdir(files_dir)
         user = f"runs as user {os.geteuid()}"
         if sys.platform == "linux":
-            set_rlimits(replace(self._limits, memory_bytes=self._limits.memory_bytes + _OWN_ROOM))
+            set_rlimits(self._limits.memory_bytes + _OWN_ROOM, self._limits.open_files)
             needed = [*readable(), os.path.dirname(sys.executable)]  # noqa: PTH120 - a leaf without pathlib
             user = drop_privileges([*needed, *([files_dir] if files_dir else [])])
             hide_process()

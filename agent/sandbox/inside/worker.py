@@ -16,7 +16,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from ..lock.process import CannotLock, lock
+from lock.process import CannotLock, lock
+
 from ..wire.codec import Decoder, Encoder
 from ..wire.frames import CannotCross
 from ..wire.limits import Limits
@@ -81,7 +82,11 @@ class Worker:
                 monty = MontyWorker(self.channel, self.channel.limits)
                 self.channel.send({"op": "opened", "user": monty.open(message["files_dir"])})
                 monty.serve()
-            user = lock(message["level"], self.channel.limits, message["files_dir"])
+            limits, folder = self.channel.limits, message["files_dir"]
+            if folder:
+                os.chdir(folder)
+            files = [folder] if folder else []
+            user = lock(message["level"], limits.memory_bytes, limits.open_files, files)
         except CannotLock as error:
             self.channel.send({"op": "refused", "why": str(error)})
             os._exit(1)

@@ -1,4 +1,4 @@
-"""Locks this process for good, in the child after exec: limits, user, Landlock, seccomp."""
+"""Locks this process for good: limits, user, Landlock, seccomp. For a child of its own, never for the app."""
 
 import ctypes
 import os
@@ -8,9 +8,10 @@ import struct
 import sysconfig
 import threading
 import time
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-from ..wire.limits import Limits
 from . import landlock, seccomp
 
 _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
@@ -36,17 +37,16 @@ def hide_process() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def lock(level: int, limits: Limits, files_dir: str) -> str:
+def lock(level: int, memory_bytes: int, open_files: int, files: Sequence[str] = ()) -> str:
     """Lock this process at `level` and say in one sentence how it runs.
 
     0 locks nothing: only a probe and a test that must see their attacks succeed ask for it.
+    `memory_bytes`: address space above what the process has now; `files`: folders that it may read besides Python's.
 
     CannotLock, and the process must not be used, when something does not hold.
     """
     time.localtime()  # reads the time zone while it still can
-    if files_dir:
-        os.chdir(files_dir)
-    set_rlimits(limits)
+    set_rlimits(memory_bytes, open_files)
     if level == 0:
         return "no kernel lock"
     if level not in (1, 2):
@@ -54,7 +54,7 @@ def lock(level: int, limits: Limits, files_dir: str) -> str:
     if threading.active_count() > 1 or len(list(Path("/proc/self/task").iterdir())) > 1:
         raise CannotLock("a preloaded library has started a thread, which a lock would not bind")
     paths = readable()
-    user = drop_privileges([*paths, *([files_dir] if files_dir else [])])
+    user = drop_privileges([*paths, *files])
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise CannotLock("the kernel does not know no_new_privs")
@@ -63,17 +63,17 @@ def lock(level: int, limits: Limits, files_dir: str) -> str:
         if level == 1:
             if landlock.version() == 0:
                 raise CannotLock("this kernel has no Landlock, or forbids it")
-            landlock.restrict([*paths, *_SYSTEM_READABLE, *([files_dir] if files_dir else [])])
+            landlock.restrict([*paths, *_SYSTEM_READABLE, *files])
         seccomp.install(opens=level == 1)
     except (OSError, seccomp.Unsupported) as error:
         raise CannotLock(str(error)) from error
     return user
 
 
-def set_rlimits(limits: Limits) -> None:
+def set_rlimits(memory_bytes: int, open_files: int) -> None:
     """Bound memory and descriptors, and forbid writing to any file; called when all is preloaded."""
-    _cap(resource.RLIMIT_AS, _address_space() + limits.memory_bytes)
-    _cap(resource.RLIMIT_NOFILE, limits.open_files)
+    _cap(resource.RLIMIT_AS, _address_space() + memory_bytes)
+    _cap(resource.RLIMIT_NOFILE, open_files)
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, 0)
     for name in ("RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE", "RLIMIT_NICE", "RLIMIT_RTPRIO"):
@@ -112,11 +112,13 @@ def drop_privileges(needed: list[str]) -> str:
     return said
 
 
-def readable() -> list[str]:
+@cache
+def readable() -> tuple[str, ...]:
+    """The folders of Python and its packages."""
     paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     paths += site.getsitepackages()
     real = {os.path.realpath(path) for path in paths if path}
-    return sorted(path for path in real if Path(path).is_dir())
+    return tuple(sorted(path for path in real if Path(path).is_dir()))
 
 
 def _can_read(path: str) -> bool:

@@ -1,1 +1,0 @@
-"""What locks a process for good: `process.py`, by `landlock.py` and `seccomp.py`."""
