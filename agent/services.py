@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Container
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agent.box_limits import box_limits
@@ -17,6 +18,7 @@ from agent.errors import EndpointBusy, ModelError, SettingsError, Stopped
 from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
+from agent.model.pauses import Pauses, so_far
 from agent.profile import Profile, load_profile, profile_for, without_code
 from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.level import SMALL
@@ -39,9 +41,6 @@ _ROUTER_MODEL = "Qwen/Qwen2.5-Coder-32B-Instruct"
 _BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:\.\d+)?)[bB](?![A-Za-z])")
 _DEFAULT_CONTEXT = 8192
 _WAKE_SECONDS = 600.0
-_PAUSE_SECONDS = 5.0
-# A server that asks for none must not be asked without end.
-_LEAST_PAUSE_SECONDS = 1.0
 # How long a Stop may go unnoticed while the server is silent.
 _NOTICED_SECONDS = 0.05
 
@@ -89,17 +88,21 @@ class Endpoint:
 
     def wait_until_ready(self, cancel: threading.Event, on_wait: Callable[[str], None]) -> None:
         """Wait for a server that wakes up or is busy, as HF Endpoints do. Raises ModelError and Stopped."""
-        deadline = time.monotonic() + _WAKE_SECONDS
+        begun, pauses = time.monotonic(), Pauses()
         while True:
+            if self.embedded is not None and not self.embedded.alive:
+                on_wait("The model's server on this machine is started again, which takes some seconds.")
             try:
                 self._asked(cancel)
                 return
             except EndpointBusy as error:
-                named = error.retry_after
-                pause = _PAUSE_SECONDS if named is None else max(_LEAST_PAUSE_SECONDS, named)
-                if time.monotonic() + pause > deadline:
+                pause, waited = pauses.next(error.retry_after), time.monotonic() - begun
+                if waited + pause > _WAKE_SECONDS:
                     raise
-            on_wait(f"The model is not ready yet, it may be waking up; asking again in {pause:.0f} s.")
+            on_wait(
+                "The model is not ready yet, it may be waking up;"
+                f" asking again in {pause:.0f} s{so_far(waited)}."
+            )
             if cancel.wait(pause):
                 raise Stopped("The run was stopped.")
 
@@ -158,7 +161,10 @@ class Services:
         if not self.pool.level.runs_code:
             profile = without_code(profile)
         reply = self.settings.max_reply_tokens or profile.reply_tokens
-        model = EndpointModel(self.endpoint.url, capabilities, token=self.endpoint.token, max_tokens=reply)
+        url, embedded = self.endpoint.url, self.endpoint.embedded
+        model = EndpointModel(url, capabilities, token=self.endpoint.token, max_tokens=reply)
+        if embedded is not None:
+            model.lost = partial(embedded.gone, url)
         return model, profile, capabilities.prompt_tokens(reply) or _DEFAULT_CONTEXT - reply
 
     def status(self) -> Status:

@@ -21,6 +21,7 @@ from agent.model.slots import announce, withdraw
 
 _ALIAS = "Qwen2.5-Coder-1.5B-Instruct"
 _CHILD = Path(__file__).with_name("llama_child.py")
+_DYING_SECONDS = 0.1
 
 
 def fetch_model(cache_dir: Path, gguf: Path | None, progress: Progress, model: ModelFile = QWEN) -> Path:
@@ -117,8 +118,30 @@ class EmbeddedServer:
         """The child's process id, None when it does not run."""
         return self._process.pid if self._process is not None and self.alive else None
 
+    def gone(self, url: str) -> str:
+        """One sentence when the server at that address is no more, else nothing."""
+        if self._process is None or (self._url == url and self._lives_on()):
+            return ""
+        return (
+            "The model's server on this machine was ended while it worked, perhaps for want of memory:"
+            " ask again, it is started anew."
+        )
+
+    def _lives_on(self) -> bool:
+        """A connection breaks a moment before its process is seen to be dead."""
+        assert self._process is not None
+        try:
+            self._process.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return True
+        return False
+
     def start(self, timeout: float = 120) -> str:
-        """Load the model, which takes some seconds; the server's address. Raises ModelError when it cannot."""
+        """Load the model, which takes some seconds; the server's address. Raises ModelError when it cannot.
+
+        A server that has died may be started again, at another address.
+        """
+        self.close()
         with tempfile.TemporaryFile("w+", errors="replace") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(_CHILD), json.dumps(self._given)],

@@ -23,6 +23,7 @@ from agent.errors import EndpointBusy, EndpointUnreachable, ModelError, Stopped,
 from agent.events import Usage
 from agent.model.capabilities import Capabilities, routes, token_for
 from agent.model.messages import chat_messages
+from agent.model.pauses import Pauses, so_far
 from agent.model.reading import Reading, ReplyDelta
 from agent.model.refusals import is_loading
 from agent.model.slots import slots_of
@@ -48,6 +49,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
 
     `cancel`: set it to end a call within 0.2 s (it raises Stopped, and the server
     stops generating). `on_wait`: told one sentence whenever a call has to wait.
+    `lost`: asked when a call fails, it says in one sentence that the server is gone for good.
     `usage`: tokens of all calls of this object; `last_usage`: of the last one, and
     `last_cached`: how many of its prompt the server still knew (None: it does not tell).
     """
@@ -73,13 +75,14 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         first_token_timeout: from the request to the first event, the prefill included.
         wake_timeout: how long a server may take to wake up or load its model.
         max_wait: the longest that a call waits for an overloaded server in all.
-        backoff: the shortest wait, and the first when the server named none; it then doubles each time.
+        backoff: the first wait, which then doubles each time; a server can only ask for a longer one.
         """
         super().__init__(model_id=capabilities.model_id)
         self.capabilities = capabilities
         self.max_tokens, self.temperature = max_tokens, temperature
         self.cancel = threading.Event()
         self.on_wait: Callable[[str], None] | None = None
+        self.lost: Callable[[], str] = str
         self.usage = self.last_usage = Usage()
         self.last_cached: int | None = None
         self._url, self._slots = routes(base_url).chat, slots_of(routes(base_url).root)
@@ -133,7 +136,8 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         body = self._body(messages, sent, response_format, tools_to_call_from, **options)
         reading = Reading(self._thinks, stops, trusted=sent == stops)
         try:
-            with self._slots.taken(self) if self._slots else nullcontext() as slot:
+            place = self._slots.taken(self, self.cancel, self._in_line) if self._slots else nullcontext()
+            with place as slot:
                 body["extra_body"] = self._extras(slot)
                 with closing(self._chunks(body, response_format)) as chunks:
                     for chunk in chunks:
@@ -199,7 +203,7 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
         # The client turns a JSON schema into TGI's own shape; others want what OpenAI defined.
         unchanged = response_format is not None and self.capabilities.server != "tgi"
         exact = {"response_format": response_format} if unchanged else {}
-        begun, failures = time.monotonic(), 0
+        begun, failures, pauses = time.monotonic(), 0, Pauses(self._backoff)
         headers: dict[str, str] = {}
         timeouts = self._timeouts
         while True:
@@ -211,6 +215,8 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
                     yield chunk
                 return
             except (EndpointBusy, EndpointUnreachable, StreamCut) as error:
+                if gone := self.lost():
+                    raise EndpointUnreachable(gone) from error
                 if started:
                     raise StreamCut(str(error)) from error
                 if isinstance(error, EndpointBusy):
@@ -219,23 +225,25 @@ class EndpointModel(Model):  # type: ignore[misc] # smolagents ships no types
                     timeouts = replace(self._timeouts, first=self._timeouts.first + self._wake_timeout)
                 loading = isinstance(error, EndpointBusy) and is_loading(error)
                 failures += not loading
-                seconds = self._pause(error, failures, time.monotonic() - begun, loading)
+                named = error.retry_after if isinstance(error, EndpointBusy) else None
+                seconds, waited = pauses.next(named), time.monotonic() - begun
+                if failures > self._retries or waited + seconds > (
+                    self._wake_timeout if loading else self._max_wait
+                ):
+                    raise
+                what = "is still loading" if loading else _WAITS[type(error)]
+                self._waits(f"The model {what}; asking again in {seconds:.0f} s{so_far(waited)}.")
             finally:
                 stream.close()
             if self.cancel.wait(seconds):
                 raise Stopped("The run was stopped.")
 
-    def _pause(self, error: ModelError, failures: int, waited: float, loading: bool) -> float:
-        """Seconds to wait before the next attempt, announced; raises the error when it is not worth one."""
-        named = error.retry_after if isinstance(error, EndpointBusy) else None
-        seconds = self._backoff * 2 ** max(0, failures - 1) if named is None else max(self._backoff, named)
-        patience = self._wake_timeout if loading else self._max_wait
-        if failures > self._retries or waited + seconds > patience:
-            raise error
+    def _in_line(self, place: int) -> None:
+        self._waits(f"The model is answering others first; this question is number {place} in line.")
+
+    def _waits(self, sentence: str) -> None:
         if self.on_wait is not None:
-            what = "is still loading" if loading else _WAITS[type(error)]
-            self.on_wait(f"The model {what}; asking again in {seconds:.0f} s.")
-        return seconds
+            self.on_wait(sentence)
 
     def _spent(self, body: dict[str, Any], reading: Reading) -> Usage:
         """What the server counted, else an estimate, made with the ratio of bytes to tokens seen so far."""

@@ -12,9 +12,10 @@ from agent.sandbox.pool import BoxPool
 from agent.sandbox.wire.limits import Limits
 from agent.settings import Settings
 from tests.agent_world import App, MakeWorld, box_pool, open_app
+from tests.model_sources import index, model
 from tests.scripted_endpoint import Item
 
-__all__ = ["box_pool"]
+__all__ = ["box_pool", "index", "model"]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,187 +1,25 @@
 """Visitors side by side: what each keeps, what none shares, and who has to wait or make room."""
 
-import errno
 import os
-import re
-import shutil
 import signal
-import socket
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from agent.errors import BadQuestion, BadUpload, RunError, SettingsError, TooManyRuns
-from agent.events import Notice, Outcome, OutputPrinted, RunEnded, RunStarted, ToolEnded
-from agent.sandbox.command import Command
-from agent.sandbox.pool import BoxPool
-from agent.services import Endpoint, build_services
+from agent.errors import RunError, TooManyRuns
+from agent.events import Outcome, OutputPrinted, RunEnded
 from agent.session import SessionRegistry
-from agent.settings import Settings
 from tests.agent_world import MARS, App, MakeWorld, answer, step, until
-from tests.scripted_endpoint import ScriptedEndpoint, broken_stream, refuse, reply
-from tools.fetch import Fetcher
-from tools.search.chain import SearchChain
+from tests.scripted_endpoint import reply
 from ui.follow import follow
 
 QUESTION = "How many moons has Mars?"
-SECRET = "tgi-secret-7f3a"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def folders(app: App) -> list[str]:
     return sorted(path.name for path in (app.services.settings.data_dir / "sessions").iterdir())
-
-
-# --- what is asked --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("question", ["", "   \n\t "])
-def test_an_empty_question_is_refused_in_one_sentence(world: MakeWorld, question: str) -> None:
-    with pytest.raises(BadQuestion, match=r"^The question is empty: write what you want to know\.$"):
-        world().session.ask(question)
-
-
-def test_twenty_thousand_characters_are_refused_with_what_to_do_instead(world: MakeWorld) -> None:
-    app = world()
-    with pytest.raises(
-        BadQuestion, match=r"^The question has 20,000 characters and the limit is 8,000: shorten"
-    ):
-        app.session.ask("x" * 20_000)
-    assert not app.session.busy
-
-
-def test_a_question_with_half_a_character_is_taken(world: MakeWorld) -> None:
-    app = world(answer("two"))
-    assert app.ask("How many \ud83d moons?").end.outcome is Outcome.ANSWERED
-    assert "How many ? moons?" in app.sent(0)
-
-
-# --- what is attached -----------------------------------------------------------------------
-
-
-def test_files_that_cannot_be_used_are_refused_by_name_and_with_the_reason(
-    world: MakeWorld, tmp_path: Path
-) -> None:
-    session = world(max_file_mb=1).session
-    contents = {
-        "empty.txt": (b"", "is empty"),
-        "report.pdf": (b"<html>no such report</html>", "is called a PDF but is none"),
-        "large.csv": (b"x" * (1 << 21), "has 2 MB and the limit is 1 MB"),
-    }
-    for name, (content, reason) in contents.items():
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(BadUpload, match=rf"^The file {re.escape(name)} {reason}[^\n]*: attach [^\n]*\.$"):
-            session.ask(QUESTION, [tmp_path / name])
-    for path in (tmp_path / "gone.txt", tmp_path):
-        with pytest.raises(BadUpload, match=rf"^The file {path.name} cannot be read"):
-            session.ask(QUESTION, [path])
-    assert not session.busy
-
-
-def test_an_attached_file_is_read_by_the_tool_and_by_the_code_and_named_to_the_model(
-    world: MakeWorld, tmp_path: Path
-) -> None:
-    notes = tmp_path / "my rivers.txt"
-    notes.write_text("The Orme is 41 km long.\n")
-    app = world(
-        step(
-            "I read it.",
-            "print(inspect_file_as_text('my rivers.txt').text)\nprint(open('my rivers.txt').read())",
-        ),
-        answer("41", ("my rivers.txt", "Orme")),
-    )
-    told = app.ask("How long is the Orme?", [notes])
-    assert "my rivers.txt" in app.sent(0)
-    assert told.text(OutputPrinted).count("Orme") == 2
-    assert [(source.url, source.status) for source in told.end.sources] == [("my rivers.txt", "verified")]
-
-
-def test_two_attached_files_of_one_name_are_both_there_and_shown_under_the_names_they_have(
-    world: MakeWorld, tmp_path: Path
-) -> None:
-    paths = [tmp_path / folder / name for folder, name in (("a", "data.csv"), ("b", "Data.csv"))]
-    for path in paths:
-        path.parent.mkdir()
-        path.write_text(f"from\n{path.parent.name}\n")
-    names = ["data.csv", "Data (2).csv", "data (3).csv"]
-    app = world(
-        step("I read both.", "print([open(name).read() for name in ('data.csv', 'Data (2).csv')])"),
-        answer("a, b"),
-        step("And the new one.", "print(open('data (3).csv').read())"),
-        answer("a again"),
-    )
-    told = app.ask(QUESTION, paths)
-    assert list(told.all(RunStarted)[0].files) == names[:2]
-    assert all(name in app.sent(0) for name in names[:2])
-    assert "['from\\na\\n', 'from\\nb\\n']" in told.text(OutputPrinted)
-    later = app.ask(QUESTION, paths[:1])
-    assert list(later.all(RunStarted)[0].files) == names[2:]
-    assert later.text(OutputPrinted).startswith("from\na")
-
-
-def test_files_of_a_question_that_was_refused_keep_their_names_when_it_is_asked_again(
-    world: MakeWorld, tmp_path: Path
-) -> None:
-    good, empty = tmp_path / "good.csv", tmp_path / "empty.csv"
-    good.write_text("a\n1\n")
-    empty.write_text("")
-    app = world(answer("1"))
-    with pytest.raises(BadUpload, match=r"empty\.csv is empty"):
-        app.session.ask(QUESTION, [good, empty])
-    assert list(app.ask(QUESTION, [good]).all(RunStarted)[0].files) == ["good.csv"]
-
-
-def test_more_files_than_a_question_may_have_are_refused_in_one_sentence(
-    world: MakeWorld, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("a\n1\n")
-    with pytest.raises(
-        BadUpload, match=r"^The question comes with 21 files and the limit is 20: attach fewer"
-    ):
-        world().session.ask(QUESTION, [path] * 21)
-
-
-def test_a_full_disk_refuses_a_question_in_one_sentence_and_takes_it_once_there_is_room(
-    world: MakeWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    attached = tmp_path / "a.csv"
-    attached.write_text("a\n1\n")
-    app = world(answer("two"))
-    session, database = app.session, app.services.store._db
-    (pages,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {pages}")
-    full = (
-        r"^The disk of DATA_DIR is full, so no question can be kept: free some space there, then ask again\.$"
-    )
-    with pytest.raises(RunError, match=full):
-        for _ in range(50):  # what is left of the last page goes first
-            app.services.store.create_run(os.urandom(8).hex(), "x" * 500)
-    with pytest.raises(RunError, match=full):
-        session.ask("x" * 5000, [attached])
-    assert not session.busy
-    database.execute("PRAGMA max_page_count = 100000")
-    assert list(app.ask(QUESTION, [attached]).all(RunStarted)[0].files) == ["a.csv"]
-
-    def no_space(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(shutil, "copyfile", no_space)
-    with pytest.raises(RunError, match=full):
-        session.ask(QUESTION, [attached])
-    monkeypatch.setattr(Path, "mkdir", no_space)
-    with pytest.raises(RunError, match=full):
-        app.sessions.open()
-
-
-# --- one visitor ------------------------------------------------------------------------------
 
 
 def test_variables_files_and_answers_of_earlier_questions_reach_a_follow_up(
@@ -246,9 +84,6 @@ def test_a_box_that_was_killed_between_two_questions_is_replaced(world: MakeWorl
     assert "alive" in told.text(OutputPrinted)
 
 
-# --- two visitors -----------------------------------------------------------------------------
-
-
 def test_two_visitors_share_no_variable_no_memory_no_file_and_no_page(
     world: MakeWorld, tmp_path: Path
 ) -> None:
@@ -290,9 +125,6 @@ def test_two_runs_go_on_at_once(world: MakeWorld) -> None:
     app = world(met, met)
     runs = [app.sessions.open().ask(QUESTION) for _ in range(2)]
     assert [app.told(run).end.outcome for run in runs] == [Outcome.ANSWERED] * 2
-
-
-# --- coming and going ---------------------------------------------------------------------------
 
 
 def test_a_session_that_is_closed_frees_its_box_and_its_files(world: MakeWorld, tmp_path: Path) -> None:
@@ -394,184 +226,3 @@ def test_a_session_can_be_prepared_before_the_first_question(world: MakeWorld) -
     warm, asked = (chat["messages"] for chat in app.endpoint.chats)
     assert warm[0] == asked[0]
     assert app.endpoint.chats[0]["max_tokens"] == 1
-
-
-# --- what all share ---------------------------------------------------------------------------
-
-
-def settings(tmp_path: Path, **values: object) -> Settings:
-    library = tmp_path / "library"
-    library.mkdir(exist_ok=True)
-    (library / "mars.md").write_text("# Mars\n\nMars has two moons.\n")
-    return Settings(
-        _env_file=None,
-        **{"search": "library", "library_dir": library, "data_dir": tmp_path / "data"} | values,
-    )
-
-
-def test_the_app_starts_while_its_endpoint_is_down_and_answers_once_it_is_up(tmp_path: Path) -> None:
-    services = build_services(settings(tmp_path, tgi_url=f"http://127.0.0.1:{free_port()}"))
-    sessions = SessionRegistry(services)
-    try:
-        status = services.status()
-        assert status.model == "not reached yet"
-        assert len(status.notices) == 1
-        assert re.fullmatch(r"No model endpoint answers[^\n]*\.", status.notices[0]), status.notices
-        session = sessions.open()
-        run = session.ask(QUESTION)
-        assert run.wait(20)
-        end = services.store.events(run.id)[-1][1]
-        assert isinstance(end, RunEnded)
-        assert (end.outcome, end.reason) == (Outcome.FAILED, status.notices[0])
-        with ScriptedEndpoint([answer("two")]) as endpoint:
-            services.endpoint.url = endpoint.url
-            run = session.ask(QUESTION)
-            assert run.wait(20)
-            end = services.store.events(run.id)[-1][1]
-        assert isinstance(end, RunEnded)
-        assert end.outcome is Outcome.ANSWERED
-        assert services.status().notices == []
-        assert services.status().model == endpoint.model
-    finally:
-        sessions.close_all()
-        services.close()
-
-
-def test_a_question_waits_for_an_endpoint_that_sleeps_and_says_so(
-    world: MakeWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agent.services._LEAST_PAUSE_SECONDS", 0.02)
-    asleep = refuse(503, {"error": "503 Service Unavailable"}, Retry_After="0.02")
-    app = world(answer("two"), server={"down": asleep})
-    run = app.session.ask(QUESTION)
-    until(lambda: len(app.endpoint.requests) > 2)
-    app.endpoint.down = None
-    told = app.told(run)
-    assert told.all(Notice)[0].text.startswith("The model is not ready yet, it may be waking up")
-    assert told.end.outcome is Outcome.ANSWERED
-
-
-def test_stop_ends_the_wait_for_an_endpoint_that_sleeps(world: MakeWorld) -> None:
-    app = world(server={"down": refuse(503, "", Retry_After="100")})
-    run = app.session.ask(QUESTION)
-    until(lambda: app.services.store.last_seq(run.id) == 2)
-    run.stop()
-    began = time.monotonic()
-    assert app.told(run).end.outcome is Outcome.STOPPED
-    assert time.monotonic() - began < 0.5
-
-
-def test_the_reply_may_be_as_long_as_the_variable_says_and_else_as_the_profile(world: MakeWorld) -> None:
-    lengths = []
-    for values in ({}, {"prompt_profile": "compact"}, {"max_reply_tokens": 8000}):
-        app = world(answer("two"), answer("two"), **values)
-        app.ask(QUESTION)
-        lengths.append(app.endpoint.chats[0]["max_tokens"])
-    assert lengths == [2048, 400, 8000]
-
-
-def test_a_run_of_an_app_that_was_killed_is_closed_by_the_next_start(
-    tmp_path: Path, world: MakeWorld
-) -> None:
-    app = world()
-    store = app.services.store
-    store.create_run("dead", QUESTION)
-    store._db.execute("UPDATE runs SET process = '1 1'")
-    with ScriptedEndpoint() as endpoint:
-        services = build_services(settings(tmp_path, tgi_url=endpoint.url, data_dir=tmp_path))
-        services.close()
-    end = store.events("dead")[-1][1]
-    assert isinstance(end, RunEnded)
-    assert end.reason == "The app was ended while this run was going on; ask again."
-
-
-def test_a_data_folder_that_cannot_be_used_stops_the_start_with_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "research.sqlite").write_bytes(b"this is no database" * 100)
-    for name in ("file", "broken"):
-        with pytest.raises(SettingsError, match=r"^The runs cannot be kept in DATA_DIR, [^\n]*\.$"):
-            build_services(settings(tmp_path, tgi_url="http://127.0.0.1:9", data_dir=tmp_path / name))
-
-
-def test_a_token_that_the_endpoint_repeats_is_not_on_the_page(world: MakeWorld) -> None:
-    app = world(server={"down": refuse(422, {"error": f"no worker for {SECRET}"})}, tgi_token=SECRET)
-    told = app.ask(QUESTION)
-    assert told.end.outcome is Outcome.FAILED
-    assert "it says: no worker for [token]" in told.end.reason
-    assert app.services.status().notices == [told.end.reason]
-    assert SECRET not in told.end.reason
-
-
-def test_a_token_that_the_endpoint_repeats_while_it_writes_is_not_on_the_page(world: MakeWorld) -> None:
-    cut = broken_stream("I look.", error=f"no worker for {SECRET}")
-    told = world(*[cut] * 5, tgi_token=SECRET).ask(QUESTION)
-    assert told.end.outcome is Outcome.FAILED
-    assert "it says: no worker for [token]" in told.end.reason
-
-
-def test_stop_ends_a_run_that_waits_for_a_server_which_says_nothing(world: MakeWorld) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        app = world()
-        app.services.endpoint = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}", None, None, None)
-        run = app.session.ask(QUESTION)
-        connection, _ = silent.accept()
-        run.stop()
-        assert run.wait(5), "the server is waited for"
-        connection.close()
-    assert app.told(run).end.outcome is Outcome.STOPPED
-
-
-def test_a_hugging_face_token_does_not_go_to_another_server(world: MakeWorld) -> None:
-    app = world(answer("two"), tgi_token="hf_private")
-    app.ask(QUESTION)
-    assert {r.headers.get("authorization") for r in app.endpoint.requests} == {"Bearer none"}
-
-
-class FarAway:
-    """A place on the web to search, at an address where nothing listens."""
-
-    name, local = "far away", False
-
-    def __init__(self) -> None:
-        self.home = f"http://127.0.0.1:{free_port()}"
-
-    def search(self, query: str, limit: int, filters: object) -> list[object]:
-        raise AssertionError("it is not asked when it cannot be reached")
-
-
-@pytest.mark.parametrize(
-    ("mode", "notice"),
-    [
-        ("auto", "The web does not answer from here, so only the library is searched."),
-        ("web", "The web does not answer from here, so nothing can be searched."),
-        ("library", None),
-    ],
-)
-def test_a_web_that_does_not_answer_is_said_on_the_page(
-    world: MakeWorld, mode: str, notice: str | None
-) -> None:
-    app = world(step("I search.", "print(web_search('Mars'))"), answer("two"))
-    services = app.services
-    services.search = SearchChain(
-        [services.library, FarAway()], mode=mode, reachable=Fetcher(allow_local=True).reachable
-    )
-    services.search.probe()
-    until(lambda: "checking" not in services.search.status())
-    assert services.status().notices == ([notice] if notice else [])
-    told = app.ask(QUESTION)
-    assert told.all(ToolEnded)[0].ok is (mode != "web")
-    assert told.end.outcome is Outcome.ANSWERED
-
-
-def test_a_sandbox_that_cannot_be_started_fails_the_run_and_the_next_one_may_work(world: MakeWorld) -> None:
-    app = world(answer("two"), answer("two"))
-    working = app.session._executor._pool
-    broken = BoxPool(working.level, size=0, command=Command(["/nowhere/python"]))
-    app.session._executor._pool = broken
-    told = app.ask(QUESTION)
-    assert told.end.outcome is Outcome.FAILED
-    assert "sandbox" in told.end.reason.lower()
-    assert "\n" not in told.end.reason
-    app.session._executor._pool = working
-    assert app.ask(QUESTION).end.outcome is Outcome.ANSWERED
