@@ -107,6 +107,11 @@ class Session:
         for agent in agents:
             agent.warm()
 
+    def remember(self, question: str, end: RunEnded) -> None:
+        """Take a question with its answer into the conversation that the next question is part of."""
+        if end.outcome in (Outcome.ANSWERED, Outcome.PARTIAL) and end.answer:
+            self._conversation.append(Earlier(question[:_EARLIER_CHARS], end.answer[:_EARLIER_CHARS]))
+
     def stop(self) -> None:
         """Stop the run that is going on, if any, and give it a moment to say so in its log."""
         run = self._run
@@ -204,8 +209,7 @@ class Session:
 
     def _ended(self, question: str, end: RunEnded) -> None:
         self.last_used = time.monotonic()
-        if end.outcome in (Outcome.ANSWERED, Outcome.PARTIAL) and end.answer:
-            self._conversation.append(Earlier(question[:_EARLIER_CHARS], end.answer[:_EARLIER_CHARS]))
+        self.remember(question, end)
         with self._lock:
             self._run = None
         if self.closed:

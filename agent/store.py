@@ -21,6 +21,9 @@ from tools.ledger import Attempt, CachedPage
 
 log = logging.getLogger(__name__)
 
+# A page that shows more gets slow.
+_MOST_TURNS = 50
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, question TEXT NOT NULL, process TEXT NOT NULL, started REAL NOT NULL, ended REAL, outcome TEXT
@@ -28,6 +31,9 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS events (
     run_id TEXT NOT NULL, seq INTEGER NOT NULL, time REAL NOT NULL, body TEXT NOT NULL,
     PRIMARY KEY (run_id, seq)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS turns (
+    run_id TEXT PRIMARY KEY, visitor TEXT NOT NULL, previous TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS attempts (
     run_id TEXT NOT NULL, time REAL NOT NULL, url TEXT NOT NULL, final_url TEXT NOT NULL, status INTEGER,
@@ -180,6 +186,23 @@ class Store:
         if row is None:
             return None
         return RunRecord(row[0], row[1], row[2], row[3], Outcome(row[4]) if row[4] else None)
+
+    def own(self, run_id: str, visitor: str, previous: str) -> None:
+        """Note whose run it is, and which of their runs it follows, if any."""
+        with self._dispensable("whose run it is") as db:
+            db.execute("INSERT OR IGNORE INTO turns VALUES (?, ?, ?)", (run_id, visitor, previous))
+
+    def conversation(self, run_id: str, visitor: str) -> list[str]:
+        """The runs of a conversation up to this one, oldest first; empty when the run is not that visitor's."""
+        with self._cursor() as db:
+            rows = db.execute(
+                "WITH RECURSIVE talk(run_id, previous, back) AS (SELECT run_id, previous, 0 FROM turns"
+                " WHERE run_id = ? AND visitor = ? UNION ALL SELECT turns.run_id, turns.previous, back + 1"
+                " FROM turns JOIN talk ON turns.run_id = talk.previous WHERE visitor = ? AND back < ?)"
+                " SELECT run_id FROM talk ORDER BY back DESC",
+                (run_id, visitor, visitor, _MOST_TURNS - 1),
+            ).fetchall()
+        return [row[0] for row in rows]
 
     def end_orphans(self, reason: str) -> int:
         """Close the log of every run whose process is gone; how many there were. `reason`: one sentence."""

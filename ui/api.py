@@ -10,6 +10,7 @@ from agent.events import RunEnded
 from agent.services import Services
 from agent.session import SessionRegistry
 from ui.follow import follow_live
+from ui.guarded import text_or_nothing
 
 
 def add_research_function(services: Services, sessions: SessionRegistry) -> None:
@@ -34,7 +35,7 @@ def add_research_function(services: Services, sessions: SessionRegistry) -> None
         except ResearchError as error:
             raise gr.Error(str(error), print_exception=False) from None
         try:
-            run = session.ask(question)
+            run = session.ask(text_or_nothing(question))
             async for events in follow_live(services.store, run.id):
                 for event in events:
                     if isinstance(event, RunEnded):

@@ -1,40 +1,74 @@
 """Serving the page, with every door of Gradio closed that this app does not need."""
 
 import socket
-from errno import EADDRNOTAVAIL
+from errno import EADDRNOTAVAIL, EAFNOSUPPORT
+from ipaddress import ip_address
 
 import gradio as gr
 
 from agent.errors import SettingsError
 from ui.theme import head, theme
 
+# Gradio looks here whether a port is free, whatever host it is given.
+_GRADIO_LOOKS = "127.0.0.1"
+# Who listens on all addresses is reached from this machine at this one.
+_ALL = {"0.0.0.0": "localhost", "::": "[::1]"}  # noqa: S104 - recognized, not bound
+
+
+def host_in_url(host: str) -> str:
+    """The host as it stands in an address: IPv6 in brackets."""
+    bare = _bare(host)
+    return _ALL.get(bare) or (f"[{bare}]" if _is_ipv6(bare) else bare)
+
+
+def _bare(host: str) -> str:
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def _is_ipv6(host: str) -> bool:
+    try:
+        return ip_address(host).version == 6
+    except ValueError:
+        return False
+
 
 def need_free_port(host: str, port: int) -> None:
     """SettingsError when the page cannot listen there; asked first, so that nobody waits for a model in vain."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        named = socket.getaddrinfo(_bare(host), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise _not_ours(host) from error
+    for family, place in [(named[0][0], named[0][4]), (socket.AF_INET, (_GRADIO_LOOKS, port))]:
         try:
-            probe.bind((host, port))
+            with socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                probe.bind(place)
         except OSError as error:
-            raise _taken(host, port, error) from error
+            raise _taken(host if place == named[0][4] else _GRADIO_LOOKS, port, error) from error
 
 
 def _taken(host: str, port: int, error: OSError) -> SettingsError:
-    if error.errno == EADDRNOTAVAIL:
-        return SettingsError(
-            f"APP_HOST names {host}, which is no address of this machine: correct it or unset it."
-        )
+    if error.errno in (EADDRNOTAVAIL, EAFNOSUPPORT):
+        return _not_ours(host)
     return SettingsError(
         f"The page cannot listen on port {port} of {host} ({error.strerror or 'it is taken'}):"
         " set PORT to a free one, or end the program that has it."
     )
 
 
+def _not_ours(host: str) -> SettingsError:
+    return SettingsError(
+        f"APP_HOST names {host}, which is no address of this machine: correct it or unset it."
+    )
+
+
 def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int) -> str:
     """Serve the page in the background; its address."""
     try:
-        _, address, _ = blocks.launch(
-            server_name=host,
+        blocks.launch(
+            server_name=f"[{_bare(host)}]" if _is_ipv6(_bare(host)) else host,
             server_port=port,
             prevent_thread_lock=True,
             quiet=True,
@@ -55,4 +89,4 @@ def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int) -> str:
         )
     except OSError as error:
         raise _taken(host, port, error) from error
-    return str(address)
+    return f"http://{host_in_url(host)}:{port}/"

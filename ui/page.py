@@ -1,10 +1,8 @@
 """The Blocks page. Its handlers only begin, stop and read runs: a run goes on when nobody looks."""
 
 import asyncio
-import threading
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -13,14 +11,17 @@ from weakref import WeakValueDictionary
 import gradio as gr
 
 from agent.errors import ResearchError, TooManyRuns
+from agent.events import RunEnded
 from agent.run import Run
 from agent.services import Services
-from agent.session import SessionRegistry
+from agent.session import Session, SessionRegistry
 from tools.documents import SUFFIXES
 from ui.api import add_research_function
 from ui.chat import Transcript, asked, transcript
 from ui.follow import follow_live
+from ui.guarded import GuardedBlocks, Picked
 from ui.rail import Progress, header, notices
+from ui.visitors import Visitor, Visitors, is_secret, key_of, new_secret
 from ui.words import NAME
 
 FILE_TYPES = sorted(SUFFIXES)
@@ -40,20 +41,10 @@ _NAME_RUN_IN_ADDRESS = """(id) => {
 
 _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 
-# Whoever calls the app may name a new page each time.
-_MOST_VISITORS = 2000
+# Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
+_KEPT_AS, _MIXED_IN = "open-deep-research", "of-this-browser"
 
 Update = dict[Any, Any]
-
-
-@dataclass
-class Visitor:
-    """What the server remembers of one open page; nothing of it comes from the browser."""
-
-    session_id: str = ""
-    runs: list[str] = field(default_factory=list)
-    run: Run | None = None
-    asking: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Page:
@@ -63,10 +54,9 @@ class Page:
         """`examples`: questions for the empty page."""
         self._services = services
         self._sessions = sessions
-        self._visitors: dict[str, Visitor] = {}
-        self._arriving = threading.Lock()
+        self._visitors = Visitors(lambda session: sessions.get(session) is not None, sessions.close)
         self._live: WeakValueDictionary[str, Run] = WeakValueDictionary()
-        self.blocks = gr.Blocks(
+        self.blocks = GuardedBlocks(
             title=NAME, fill_height=True, fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)
         )
         with self.blocks:
@@ -119,6 +109,7 @@ class Page:
                     self._sheet = gr.HTML(elem_classes="surroundings", apply_default_css=False)
                 self._rail = gr.HTML(elem_id="rail", elem_classes="surroundings", apply_default_css=False)
         self._run_id = gr.Textbox(visible="hidden", elem_id="run-id")
+        self._browser = gr.BrowserState(None, storage_key=_KEPT_AS, secret=_MIXED_IN)
 
     def _connect(self) -> None:
         # How many runs there may be is the registry's business; reading one is never queued.
@@ -129,24 +120,28 @@ class Page:
         }
         begun = [self._box, self._trouble, self._chat, self._run_id]
         shown = [self._chat, self._stop, self._box, self._line, self._sheet, self._rail]
-        self.blocks.load(
-            self._arrive, None, [self._header, self._notices, self._trouble, self._run_id], **private
-        )
+        arrived = [self._header, self._notices, self._trouble, self._run_id, self._browser]
+        self.blocks.load(self._arrive, self._browser, arrived, **private)
         self.blocks.unload(self._leave)
         self._box.submit(self._ask, self._box, begun, **private)
-        self._chat.example_select(self._ask_example, None, begun, **private)
-        self._chat.option_select(self._ask_again, None, begun, **private)
+        self._chat.example_select(self._ask_picked, None, begun, **private)
+        self._chat.option_select(self._ask_picked, None, begun, **private)
         self._run_id.change(
             self._show, self._run_id, shown, trigger_mode="multiple", js=_NAME_RUN_IN_ADDRESS, **private
         )
         self._stop.click(self._stop_run, None, None, **private)
         self._shade.click(None, None, None, js=_TURN_LIGHT_OR_DARK, **private)
 
-    def _arrive(self, request: gr.Request) -> Update:
-        status = self._services.status()
+    def _arrive(self, secret: Any, request: gr.Request) -> Update:
+        status, store = self._services.status(), self._services.store
         update: Update = {self._header: header(status), self._notices: notices(status)}
+        if not is_secret(secret):
+            update[self._browser] = secret = new_secret()
         run_id = _whole(str(dict(request.query_params or {}).get("run", "")))
-        if run_id and self._services.store.run(run_id) is None:
+        key = key_of(secret)
+        own = run_id if store.conversation(run_id, key) else ""
+        self._visitors.arrive(request.session_hash or "", key, own)
+        if run_id and store.run(run_id) is None:
             update[self._trouble] = _trouble(
                 "There is no run of that name here: it may be too old. Ask again."
             )
@@ -155,16 +150,13 @@ class Page:
         return update
 
     def _leave(self, request: gr.Request) -> None:
-        visitor = self._visitors.pop(request.session_hash or "", None)
-        if visitor is not None:
-            self._sessions.close(visitor.session_id)
+        self._visitors.leave(request.session_hash or "")
 
-    async def _ask(self, message: dict[str, Any], request: gr.Request) -> Update:
-        visitor = self._visitor(request)
+    async def _ask(self, message: dict[str, Any] | None, request: gr.Request) -> Update:
+        visitor = self._visitors.page(request.session_hash or "").visitor
+        text, files = (message["text"], message["files"]) if message else ("", [])
         try:
-            run = await asyncio.to_thread(
-                self._begin, visitor, message["text"], [Path(f) for f in message["files"]]
-            )
+            run = await asyncio.to_thread(self._begin, visitor, text, [Path(file) for file in files])
         except ResearchError as error:
             return {self._trouble: _trouble(str(error))}
         question = asked(run.started.question, run.started.files)  # as it was taken, not as it was sent
@@ -175,11 +167,8 @@ class Page:
             self._run_id: run.id,
         }
 
-    async def _ask_example(self, picked: gr.SelectData, request: gr.Request) -> Update:
-        return await self._ask({"text": str(picked.value["text"]), "files": []}, request)
-
-    async def _ask_again(self, picked: gr.SelectData, request: gr.Request) -> Update:
-        return await self._ask({"text": str(picked.value), "files": []}, request)
+    async def _ask_picked(self, picked: Picked, request: gr.Request) -> Update:
+        return await self._ask({"text": picked.text, "files": []}, request)
 
     def _begin(self, visitor: Visitor, question: str, files: Sequence[Path]) -> Run:
         with visitor.asking:  # else two at once would open two sessions, one out of Stop's reach
@@ -191,33 +180,49 @@ class Page:
             if session is None:
                 session = self._sessions.open()
                 visitor.session_id = session.id
+                self._remind(session, visitor)
             visitor.run = run = session.ask(question, files)
-            visitor.runs.append(run.id)
+            self._services.store.own(run.id, visitor.key, visitor.last)
+            visitor.last = run.id
             self._live[run.id] = run
             return run
 
-    async def _show(self, run_id: str, request: gr.Request) -> AsyncIterator[Update]:
+    def _remind(self, session: Session, visitor: Visitor) -> None:
+        """A session that is new knows what was asked and answered before the visitor was away."""
+        store = self._services.store
+        for run_id in store.conversation(visitor.last, visitor.key):
+            record = store.run(run_id)
+            for _, event in store.events(run_id, store.last_seq(run_id) - 1):
+                if record is not None and isinstance(event, RunEnded):
+                    session.remember(record.question, event)
+
+    async def _show(self, run_id: str | None, request: gr.Request) -> AsyncIterator[Update]:
         """What the page shows of a run, from its first event to its last.
 
         Each update names all there is to change: the browser patches an update
         that it has not shown yet with the next one, so what only one of them
         names can get lost.
         """
-        store, run_id = self._services.store, _whole(run_id)
+        store, run_id = self._services.store, _whole(run_id or "")
         record = store.run(run_id)
         if record is None:
             return
-        visitor = self._visitor(request)
-        visitor.run = self._live.get(run_id)
+        page = self._visitors.page(request.session_hash or "")
+        page.shows, visitor = run_id, page.visitor
+        own = visitor.last == run_id or bool(await asyncio.to_thread(store.conversation, run_id, visitor.key))
+        if own:
+            visitor.run = self._live.get(run_id)
         earlier = await self._before(visitor, run_id)
         script, progress = Transcript(run_id), Progress()
         async for events in follow_live(store, run_id):
+            if page.shows != run_id:
+                return  # the page shows another one by now
             for event in events:
                 script.add(event)
                 progress.add(event)
             elapsed = time.time() - record.started
             rail = progress.html(elapsed, await asyncio.to_thread(store.attempts, run_id))
-            running = progress.end is None
+            running = own and progress.end is None
             yield {
                 self._chat: earlier + script.messages(),
                 self._stop: gr.update(visible=_seen(running)),
@@ -229,27 +234,15 @@ class Page:
 
     async def _before(self, visitor: Visitor, run_id: str) -> list[gr.ChatMessage]:
         """The visitor's earlier runs, when the run is one of their own."""
-        own = visitor.runs[: visitor.runs.index(run_id)] if run_id in visitor.runs else []
-        logs = [(run, await asyncio.to_thread(self._services.store.events, run)) for run in own]
+        store = self._services.store
+        own = (await asyncio.to_thread(store.conversation, run_id, visitor.key))[:-1]
+        logs = [(run, await asyncio.to_thread(store.events, run)) for run in own]
         return [message for run, log in logs for message in transcript((event for _, event in log), run)]
 
     def _stop_run(self, request: gr.Request) -> None:
-        visitor = self._visitors.get(request.session_hash or "")
-        if visitor is not None and visitor.run is not None:
-            visitor.run.stop()
-
-    def _visitor(self, request: gr.Request) -> Visitor:
-        name = request.session_hash or ""
-        with self._arriving:
-            if name not in self._visitors and len(self._visitors) >= _MOST_VISITORS:
-                self._forget_one()
-            return self._visitors.setdefault(name, Visitor())
-
-    def _forget_one(self) -> None:
-        """The oldest page that never asked or whose session has ended goes, before one at work."""
-        names = list(self._visitors)
-        idle = (n for n in names if self._sessions.get(self._visitors[n].session_id) is None)
-        del self._visitors[next(idle, names[0])]
+        page = self._visitors.known(request.session_hash or "")
+        if page is not None and page.visitor.run is not None:
+            page.visitor.run.stop()
 
 
 def _whole(text: str) -> str:

@@ -15,7 +15,7 @@ from agent.events import (
     ToolStarted,
     Usage,
 )
-from ui.untrusted import web_address
+from ui.untrusted import unturned, web_address
 from ui.words import NAME, SOURCE_MARKS, count, duration
 
 ADDRESSES = 12
@@ -72,10 +72,10 @@ class Progress:
         if self.end:
             parts.append(_section("Sources", _ordered([_source(source) for source in self.sources])))
         else:
-            parts.append(_section("Read so far", _list([escape(title) for title in self.read.values()])))
+            parts.append(_section("Read so far", _list([_shown(title) for title in self.read.values()])))
         parts.append(_section("Tried addresses", _attempts(attempts)))
         if self.started and self.started.files:
-            parts.append(_section("Files", _list([escape(name) for name in self.started.files])))
+            parts.append(_section("Files", _list([_shown(name) for name in self.started.files])))
         parts.append(_section("This run", self._run(elapsed)))
         return "".join(parts)
 
@@ -95,6 +95,10 @@ class Progress:
         return f"{'about ' if self.usage.estimated else ''}{total:,} tokens · {seconds}" if total else seconds
 
 
+def _shown(text: str) -> str:
+    return escape(unturned(text))
+
+
 def _section(name: str, content: str) -> str:
     return f"<section><h2>{name}</h2>{content}</section>" if content else ""
 
@@ -108,7 +112,7 @@ def _ordered(items: Sequence[str]) -> str:
 
 
 def _source(source: Source) -> str:
-    title = escape(source.title or source.url)
+    title = _shown(source.title or source.url)
     address = web_address(source.url)
     name = (
         f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer">{title}</a>'
@@ -125,7 +129,7 @@ def _attempts(attempts: Sequence[Attempt]) -> str:
         return ""
     failed = [attempt for attempt in attempts if attempt.error]
     told = f"{len(attempts) - len(failed)} read" + (f" · {len(failed)} not" if failed else "")
-    shown = [f"<span title='{escape(a.error)}'>{escape(_short(a.url))}</span>" for a in failed[-ADDRESSES:]]
+    shown = [f"<span title='{_shown(a.error)}'>{_shown(_short(a.url))}</span>" for a in failed[-ADDRESSES:]]
     return f"<p>{told}</p>{_list(shown)}"
 
 

@@ -82,6 +82,8 @@ class Step:
         self._shown = None
         if not isinstance(event, Notice):
             self._notice = ""
+        if isinstance(event, ReasoningWritten | ThoughtWritten | CodeWritten):
+            self._notice = ""  # the model writes: what was waited for is there
         match event:
             case ReasoningWritten(text=text):
                 self._reasoning.add(text)

@@ -42,6 +42,7 @@ from ui.clip import OUTPUT_CHARS, Clip
 from ui.fetching import fetching
 from ui.follow import follow
 from ui.logs import keep_log
+from ui.untrusted import turns_shown, unturned
 from ui.words import ENDINGS, NO_SOURCE, SOURCE_MARKS, count, duration
 
 EXIT_CODES = {Outcome.ANSWERED: 0, Outcome.PARTIAL: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
@@ -50,8 +51,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain(text: str) -> str:
-    """The text without the control characters that a page could move the cursor with."""
-    return _CONTROL.sub("", text)
+    """The text without the control characters that a page could move the cursor or turn a line with."""
+    return unturned(_CONTROL.sub("", text))
 
 
 class OutputLost(ResearchError):
@@ -101,7 +102,7 @@ class Narrator:
                 self._end_line()
                 self._steps.print(
                     Syntax(
-                        plain(code),
+                        plain(turns_shown(code)),
                         "python",
                         theme="ansi_dark",
                         background_color="default",

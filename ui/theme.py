@@ -9,8 +9,11 @@ from gradio.themes.utils import colors, sizes
 SANS = ("system-ui", "-apple-system", "Segoe UI", "Noto Sans", "Liberation Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Mono", "Noto Sans Mono", "Liberation Mono", "monospace")
 
-# A page's text can ask for a picture in more ways than an escape can catch; the browser refuses them all.
+# A page's text can ask for a picture in more ways than an escape can catch; the browser refuses them all,
+# and whatever else would go to another host.
 POLICY = (
+    "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self' data: blob:; font-src 'self' data:; "
     "img-src 'self' data: blob: https://huggingface.co; media-src 'self' data: blob:; "
     "object-src 'none'; frame-src 'none'; base-uri 'self'; form-action 'self'"
 )

@@ -1,12 +1,16 @@
-"""The whole app in this process, with a model that answers from a script, and a real browser before it."""
+"""The whole app in this process or one of its own, with a model that answers from a script, and a real browser before it."""
 
 import json
+import os
 import re
 import socket
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from playwright.sync_api import Page as Tab
@@ -15,11 +19,12 @@ from agent.services import Services, build_services
 from agent.session import SessionRegistry
 from agent.settings import Settings
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
-from tests.ui.hostile import HOSTILE
+from tests.ui.hostile import HOSTILE, SPY
 from ui.examples import examples
 from ui.launch import launch
 from ui.page import Page
 
+PROJECT = Path(__file__).resolve().parents[2]
 CANALS = "library://engineering/canals.html"
 PLOT = """import matplotlib.pyplot as plt
 plt.bar(["Orme", "Quill"], [41, 57])
@@ -46,9 +51,19 @@ def scripted(body: dict[str, Any]) -> Answer:
     if "slowly" in asked:
         return reply("word " * 2000, delay=0.05)
     if "hostile" in asked:
+        return (
+            reply(HOSTILE, usage=(1200, 40)),
+            code("I look.", f"print(web_search({HOSTILE[:300]!r}))\nprint({HOSTILE!r})"),
+            code("I read.", f"visit_page({f'{SPY}/{HOSTILE}'!r})"),
+            code(
+                "Done.",
+                f"final_answer({HOSTILE!r}, sources=[({f'{SPY}/{HOSTILE}'!r}, {HOSTILE!r})])\n# {step}",
+            ),
+        )[min(step, 4) - 1]
+    if "endless line" in asked:
         if step == 1:
-            return code(HOSTILE, f"print({HOSTILE!r})")
-        return code("Done.", f"final_answer({HOSTILE!r})")
+            return code("I print it.", "print('x' * 1_000_000)")
+        return code("Done.", f"final_answer({'word' * 20_000!r})")
     if name := re.search(r"Attached files[^:]*: (\S+\.csv)", asked):
         if step == 1:
             return code("I read the file.", f"print(inspect_file_as_text({name[1]!r}))")
@@ -74,21 +89,29 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("app")
-    with pytest.MonkeyPatch.context() as patch, ScriptedEndpoint(scripted) as endpoint:
-        patch.setenv("GRADIO_TEMP_DIR", str(folder / "gradio"))
-        settings = Settings(
-            _env_file=None, tgi_url=endpoint.url, data_dir=folder / "data", search="library", max_sessions=20
+@contextmanager
+def serving(folder: Path, script: Callable[[dict[str, Any]], Answer], **settings: Any) -> Iterator[App]:
+    """The app on a free port, its model answering from that script."""
+    with ScriptedEndpoint(script) as endpoint:
+        chosen = Settings(
+            _env_file=None, tgi_url=endpoint.url, data_dir=folder / "data", search="library", **settings
         )
-        services = build_services(settings)
+        services = build_services(chosen)
         sessions = SessionRegistry(services)
-        page = Page(services, sessions, examples(settings.library_dir))
+        page = Page(services, sessions, examples(chosen.library_dir))
         yield App(launch(page.blocks, "127.0.0.1", free_port(), 5), services, sessions)
         page.blocks.close(verbose=False)
         sessions.close_all()
         services.close()
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("app")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(folder / "gradio"))
+        with serving(folder, scripted, max_sessions=20) as app:
+            yield app
 
 
 @pytest.fixture
@@ -106,3 +129,33 @@ def notes(tmp_path: Path) -> Path:
     path = tmp_path / "rivers.csv"
     path.write_text("river,km\nOrme,41\n")
     return path
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedEndpoint]:
+    with ScriptedEndpoint(scripted) as server:
+        yield server
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """What a process needs to run, and nothing of this machine's settings."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+    return kept | {
+        "DATA_DIR": str(tmp_path / "data"),
+        "GRADIO_TEMP_DIR": str(tmp_path / "gradio"),
+        "SEARCH": "library",
+    }
+
+
+def start(
+    environment: dict[str, str], *command: str, stderr: int | IO[str] = subprocess.PIPE, **more: str
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *command],
+        cwd=PROJECT,
+        env=environment | more,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )

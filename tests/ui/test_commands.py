@@ -1,51 +1,18 @@
 """`python app.py` and `python -m ui.terminal` as processes: what they print, and how they end."""
 
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.scripted_endpoint import ScriptedEndpoint
-from tests.ui.conftest import free_port, scripted
+from tests.ui.conftest import PROJECT, free_port, start
 
 pytestmark = pytest.mark.ui
-
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def endpoint() -> Iterator[ScriptedEndpoint]:
-    with ScriptedEndpoint(scripted) as server:
-        yield server
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """What a process needs to run, and nothing of this machine's settings."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
-    return kept | {
-        "DATA_DIR": str(tmp_path / "data"),
-        "GRADIO_TEMP_DIR": str(tmp_path / "gradio"),
-        "SEARCH": "library",
-    }
-
-
-def start(environment: dict[str, str], *command: str, **more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, *command],
-        cwd=PROJECT,
-        env=environment | more,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
 
 
 def test_a_taken_port_is_named_in_one_sentence(environment: dict[str, str]) -> None:
@@ -67,16 +34,17 @@ def test_a_wrong_variable_is_named_in_one_sentence(environment: dict[str, str]) 
     assert err.startswith("PORT has a value that cannot be used") and err.count("\n") == 1
 
 
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("::", "[::1]")])
 def test_the_app_prints_its_address_serves_there_and_ends_when_told_to(
-    environment: dict[str, str], endpoint: ScriptedEndpoint
+    environment: dict[str, str], endpoint: ScriptedEndpoint, host: str, shown: str
 ) -> None:
     port = free_port()
-    app = start(environment, "app.py", PORT=str(port), TGI_URL=endpoint.url)
+    app = start(environment, "app.py", APP_HOST=host, PORT=str(port), TGI_URL=endpoint.url)
     assert app.stderr is not None
     try:
         line = next(line for line in app.stderr if "http://" in line)
-        assert line == f"Open Deep Research is at http://127.0.0.1:{port}/\n"
-        page = httpx.get(f"http://127.0.0.1:{port}/", trust_env=False)
+        assert line == f"Open Deep Research is at http://{shown}:{port}/\n"
+        page = httpx.get(f"http://{shown}:{port}/", trust_env=False)
         assert page.status_code == 200 and "Content-Security-Policy" in page.text
     finally:
         app.send_signal(signal.SIGTERM)

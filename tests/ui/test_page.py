@@ -6,35 +6,14 @@ from pathlib import Path
 
 import pytest
 from gradio_client import Client
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
 from tests.ui.conftest import App
-from tests.ui.hostile import SPY
 from tests.ui.screenshot import screenshot
+from tests.ui.visitor import ANSWER, QUESTION, ask, ended, step, stop_button
 
 pytestmark = pytest.mark.ui
-
-QUESTION = "When was the Suez Canal opened?"
-ANSWER = "The Suez Canal, in 1869"
-
-
-def ask(tab: Tab, question: str) -> None:
-    box = tab.get_by_role("textbox")
-    box.fill(question)
-    box.press("Enter")
-
-
-def stop_button(tab: Tab) -> Locator:
-    return tab.get_by_role("button", name="Stop", exact=True)
-
-
-def step(tab: Tab, number: int) -> Locator:
-    return tab.get_by_role("button", name=re.compile(rf"^Step {number} · "))
-
-
-def ended(tab: Tab, how: str = "Answered") -> Locator:
-    return tab.locator("small", has_text=re.compile(rf"^{how}.* · \d+ steps? · "))
 
 
 def test_a_question_is_worked_on_in_view_and_answered_with_its_source(tab: Tab) -> None:
@@ -122,13 +101,14 @@ def test_stop_ends_the_run_at_once_and_the_question_can_be_asked_again(tab: Tab)
     expect(ended(tab, "Stopped by you")).to_have_count(2)
 
 
-def test_a_closed_tab_loses_nothing_and_its_address_shows_the_run_again(tab: Tab, browser: Browser) -> None:
+def test_a_closed_tab_loses_nothing_and_its_address_shows_the_run_again(tab: Tab) -> None:
     ask(tab, "Think slowly about the Orme.")
     expect(tab.get_by_text("word word word")).to_be_visible()
     expect(tab).to_have_url(re.compile(r"[?&]run=[\w-]{16,}"))
     address = tab.url
+    visitor = tab.context
     tab.close()
-    later = browser.new_page()
+    later = visitor.new_page()
     later.goto(address)
     expect(later.get_by_text("word word word")).to_be_visible()
     stop_button(later).click()
@@ -145,6 +125,42 @@ def test_a_second_question_stands_below_the_first(tab: Tab) -> None:
     ask(tab, f"{QUESTION} Again, please.")
     expect(ended(tab)).to_have_count(2)
     expect(tab.locator("#chat .user-row").nth(1)).to_contain_text("Again, please.")
+
+
+def test_a_reload_shows_the_whole_conversation_and_the_files_are_still_there(tab: Tab, notes: Path) -> None:
+    tab.locator("input[type=file]").set_input_files(notes)
+    expect(tab.get_by_role("button", name="Remove file")).to_be_attached()
+    ask(tab, "How long is the Orme?")
+    expect(ended(tab)).to_be_visible()
+    ask(tab, "How long is it, again?")
+    expect(ended(tab)).to_have_count(2)
+    tab.reload()
+    expect(ended(tab)).to_have_count(2)
+    expect(tab.locator("#chat .user-row").first).to_contain_text("How long is the Orme?")
+    ask(tab, "And once more?")
+    expect(ended(tab)).to_have_count(3)
+    expect(tab.get_by_label("chatbot conversation").get_by_text("The Orme is 41 km long.")).to_have_count(3)
+
+
+def test_the_link_of_a_run_shows_somebody_else_that_run_alone_and_no_stop(tab: Tab, browser: Browser) -> None:
+    ask(tab, f"{QUESTION} A private first question.")
+    expect(ended(tab)).to_be_visible()
+    ask(tab, "Think slowly about the Orme.")
+    expect(tab.get_by_text("word word word")).to_be_visible()
+    other = browser.new_page()
+    other.goto(tab.url)
+    expect(other.get_by_text("word word word")).to_be_visible()
+    expect(other.locator("#chat .user-row")).to_have_count(1)
+    expect(other.locator("body")).not_to_contain_text("private")
+    expect(stop_button(other)).to_be_hidden()
+    ask(other, QUESTION)
+    expect(ended(other)).to_be_visible()
+    other.wait_for_timeout(1500)  # the run of the link goes on meanwhile
+    expect(other.locator("#chat .user-row")).to_have_count(1)
+    expect(other.locator("#chat")).not_to_contain_text("word word")
+    other.close()
+    stop_button(tab).click()
+    expect(ended(tab, "Stopped by you")).to_be_visible()
 
 
 def test_two_visitors_at_once_do_not_see_each_other(tab: Tab, browser: Browser, app: App) -> None:
@@ -209,33 +225,6 @@ def test_a_run_that_is_not_here_is_named_in_one_sentence(tab: Tab, app: App) -> 
     expect(ended(tab)).to_be_visible()
 
 
-def test_hostile_markup_in_thought_output_and_answer_does_nothing(tab: Tab) -> None:
-    asked: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
-    ask(tab, "Show something hostile.")
-    expect(ended(tab)).to_be_visible()
-    step(tab, 1).click()
-    expect(tab.locator("#chat").get_by_text("<script>window.taken=1</script>").first).to_be_visible()
-    tab.wait_for_timeout(300)
-    assert tab.evaluate("window.taken") is None
-    assert not [url for url in asked if SPY in url]
-    made = "#chat :is(script, iframe, details, svg[onload], .mermaid, img, div[style*=fixed])"
-    assert tab.locator(made).count() == 0
-    assert tab.locator("a[href^=javascript]").count() == 0
-
-
-def test_the_browser_loads_no_picture_from_elsewhere_even_when_one_gets_into_the_page(tab: Tab) -> None:
-    refused = tab.evaluate(
-        f"""() => new Promise(done => {{
-            document.addEventListener("securitypolicyviolation", event => done(event.violatedDirective));
-            const picture = new Image();
-            picture.src = "{SPY}/x.png";
-            document.body.append(picture);
-        }})"""
-    )
-    assert refused == "img-src"
-
-
 def test_on_a_telephone_nothing_scrolls_sideways_and_the_rail_is_one_line_that_opens(tab: Tab) -> None:
     tab.set_viewport_size({"width": 390, "height": 844})
     ask(tab, QUESTION)
@@ -283,7 +272,10 @@ def test_the_screenshot_shows_a_run_with_its_answer(app: App, browser: Browser, 
     assert target.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_visitor_who_leaves_frees_the_box_and_the_files(app: App, browser: Browser, notes: Path) -> None:
+def test_a_visitor_who_leaves_frees_the_box_and_the_files(
+    app: App, browser: Browser, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.visitors.AWAY_SECONDS", 0.2)
     tab = browser.new_page()
     tab.goto(app.address)
     tab.locator("input[type=file]").set_input_files(notes)

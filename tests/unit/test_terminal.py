@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from agent.events import Outcome, OutputPrinted, RunEnded, StepEnded, StepStarted, ThoughtWritten, Usage
+from agent.events import (
+    CodeRun,
+    Outcome,
+    OutputPrinted,
+    RunEnded,
+    StepEnded,
+    StepStarted,
+    ThoughtWritten,
+    Usage,
+)
 from tests.agent_world import MakeWorld, answer
 from tests.recorded_run import RUN
 from ui.terminal import EXIT_CODES, Narrator, OutputLost, ask
@@ -42,16 +51,18 @@ def test_the_steps_go_to_one_place_and_the_answer_alone_to_the_other() -> None:
 
 
 def test_a_page_cannot_move_the_cursor_or_rename_the_window() -> None:
-    bad = "\x1b]0;owned\x07\x1b[2J\x9b31mred\rover"
+    bad = "\x1b]0;owned\x07\x1b[2J\x9b31mred\rover\u202eturned\u2066"
     events = [
         StepStarted(1),
         ThoughtWritten(1, bad),
+        CodeRun(1, "print('\u202ex')"),
         OutputPrinted(1, bad),
         StepEnded(1, 1.0, Usage(), bad, bad),
         RunEnded(Outcome.PARTIAL, bad, (), bad, 1.0, Usage(), 1),
     ]
     for text in told(events)[:2]:
-        assert not set("\x1b\x07\x9b\r") & set(text)
+        assert not set("\x1b\x07\x9b\r\u202e\u2066") & set(text)
+    assert r"print('\u202ex')" in told(events)[0]
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """What a page or a model writes must reach the browser as text, whatever it looks like."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.untrusted import fenced, literal, prose, web_address
+from ui.untrusted import attribute, fenced, literal, prose, web_address
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -84,3 +85,16 @@ def test_a_title_of_a_page_cannot_format_the_step_that_names_it() -> None:
 )
 def test_only_a_web_address_becomes_a_link_and_it_cannot_leave_its_attribute(url: str, linked: str) -> None:
     assert web_address(url) == linked
+
+
+@pytest.mark.parametrize("shown", [literal, attribute, prose, lambda text: prose(f"`{text}`")])
+def test_nothing_makes_our_own_words_read_backwards(shown: Callable[[str], str]) -> None:
+    assert shown("Orme \u202eelpmaxe.live\u2066 x\u2069") in (
+        "Orme elpmaxe.live x",
+        "<code>Orme elpmaxe.live x</code>",
+        "Orme elpmaxe&#46;live x",
+    )
+
+
+def test_code_does_not_read_otherwise_than_it_runs() -> None:
+    assert fenced("if ok: \u202e # x", "python") == "```python\nif ok: \\u202e # x\n```"
