@@ -27,9 +27,10 @@ from agent.sandbox.probe import choose_level
 from agent.sandbox.wire.limits import Limits
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
-from agent.web import build_library, build_search, manners_of
+from agent.web import build_library, build_search, manners_of, renderer_of
 from lock.process import hide_process
 from tools.manners import Closed, Manners, all_open
+from tools.rendering.renderer import Renderer
 from tools.search.chain import SearchChain
 from tools.search.library import Library
 
@@ -141,6 +142,7 @@ class Services:
         pool: BoxPool,
         limits: Limits,
         manners: Manners | None = None,
+        renderer: Renderer | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -150,6 +152,7 @@ class Services:
         self.pool = pool
         self.limits = limits
         self.manners = manners or Manners()
+        self.renderer = renderer
         self.tools: Container[str] | None = None
         """Names of the tools that a session gets; None for all. A comparison gives each side the same few."""
 
@@ -185,6 +188,8 @@ class Services:
 
     def close(self) -> None:
         self.pool.close()
+        if self.renderer is not None:
+            self.renderer.close()
         if self.endpoint.embedded is not None:
             self.endpoint.embedded.close()
         self.library.close()
@@ -222,7 +227,8 @@ def build_services(
     except ModelError as error:
         log.warning("the model endpoint cannot be used yet: %s", error)
     pool = BoxPool(level, command=command)
-    return Services(settings, endpoint, store, library, search, pool, box_limits(settings), manners)
+    limits, renderer = box_limits(settings), renderer_of(settings)
+    return Services(settings, endpoint, store, library, search, pool, limits, manners, renderer)
 
 
 def sandbox_command(settings: Settings) -> Command | None:

@@ -169,6 +169,7 @@ class Session:
             profile.viewport_chars,
             self._files_dir,
             show_targets=not profile.example,
+            renderer=services.renderer,
         )
         self._executor.cancel = model.cancel = cancel
 

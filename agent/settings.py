@@ -227,6 +227,18 @@ class Settings(BaseSettings):
     archive_retry: bool = _var(
         False, "Read the Internet Archive's copy of a page that answers 403 or 429", "0 or 1"
     )
+    render: Literal["auto", "off"] = _var(
+        "auto",
+        "Whether the scripts of a page that is empty without them are run; auto does it where Chromium is",
+        "auto or off",
+    )
+    render_seconds: float = _var(20, "Seconds that one page may take to render", "2 to 120", ge=2, le=120)
+    render_memory_mb: int = _var(
+        2048, "Memory of Chromium in all, MB; one page gets half of it", "512 to 65536", ge=512, le=65536
+    )
+    render_idle_seconds: float = _var(
+        60, "Seconds after which a Chromium that no page needs is closed", "0 to 86400", ge=0, le=86400
+    )
     page_cache_hours: float = _var(
         24,
         "Hours for which a page that was read is not fetched again; 0 for none",

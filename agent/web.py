@@ -8,6 +8,9 @@ from tools.fetch import Fetcher
 from tools.manners import Closed, Manners, all_open
 from tools.pace import Pace
 from tools.proxy import parse_proxy
+from tools.rendering.chromium import chromium_here
+from tools.rendering.limits import RenderLimits
+from tools.rendering.renderer import Renderer
 from tools.robots import Robots
 from tools.search.arxiv import ArxivSearch, is_about_papers
 from tools.search.brave import BraveSearch
@@ -51,6 +54,20 @@ def build_library(settings: Settings) -> Library:
     folder = settings.library_dir.resolve()
     key = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return Library(folder, settings.cache_dir / "library" / f"{key}.sqlite")
+
+
+def renderer_of(settings: Settings) -> Renderer | None:
+    """Runs the scripts of pages, for all sessions; None where that is off or there is no Chromium."""
+    chromium = chromium_here() if settings.render == "auto" else None
+    if chromium is None:
+        return None
+    limits = RenderLimits(
+        seconds=settings.render_seconds,
+        settle_seconds=settings.render_seconds * 0.4,
+        idle_seconds=settings.render_idle_seconds,
+        memory_bytes=settings.render_memory_mb << 20,
+    )
+    return Renderer(chromium, limits)
 
 
 def build_search(settings: Settings, library: Library, manners: Manners) -> SearchChain:

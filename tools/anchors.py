@@ -39,6 +39,11 @@ _PIECES = 3
 _HEADING = re.compile(r"(?m)^#{1,6}\s+(.+?)\s*#*$")
 
 
+def is_route(fragment: str) -> bool:
+    """Whether a fragment is the address of a page that scripts make ("#/moons", "#!/moons"), not a place in one."""
+    return fragment.startswith(("/", "!"))
+
+
 def place_of(fragment: str, text: str, folded: FoldedText, source: str = "") -> int | None:
     """Where in `text` (Markdown) the fragment points to; None when that cannot be told.
 

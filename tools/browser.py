@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.anchors import place_of
+from tools.anchors import is_route, place_of
 from tools.archive import day
 from tools.download import save
 from tools.errors import BadArguments, DocumentError
@@ -16,6 +16,7 @@ from tools.find import FoldedText
 from tools.ledger import Ledger
 from tools.page import Document, Link, Page, links_of, plain_text, without_targets
 from tools.reader import Reader, Shelf
+from tools.rendering.visited import Rendering
 from tools.search.snippet import best_passages
 from tools.tables import frame_of, table_spans
 from tools.viewport import page_spans, window
@@ -61,16 +62,18 @@ class TextBrowser:
         files_dir: Path | None = None,
         *,
         show_targets: bool = True,
+        renderer: Rendering | None = None,
     ) -> None:
         """`viewport_chars`: longest text of a page. `files_dir`: the files that a visitor attached.
 
         `show_targets`: whether the text of a page carries the addresses of its
-        links; they are in `Page.links` in any case.
+        links; they are in `Page.links` in any case. `renderer`: runs the scripts
+        of a page that is empty without them.
         """
         if viewport_chars < 100:
             raise ValueError("viewport_chars must be at least 100")
         self.ledger = ledger
-        self._reader = Reader(fetcher, library, files_dir)
+        self._reader = Reader(fetcher, library, files_dir, renderer)
         self._limit = viewport_chars
         self._show_targets = show_targets
         self._lock = threading.Lock()
@@ -178,7 +181,7 @@ class TextBrowser:
         return replace(first, text=text, note=note) if text else first
 
     def _opened(self, url: str) -> _Open:
-        key = url.split("#")[0] if "://" in url else url
+        key = url.split("#")[0] if "://" in url and not is_route(url.partition("#")[2]) else url
         with self._lock:
             kept = self._kept.get(key)
             if kept:

@@ -3,7 +3,8 @@
     ToolFailure
     ├── ToolError            told to the model, which can do something else
     │   ├── FetchError       an address could not be read; carries `url` and `status`
-    │   │   └── Refused      an address that this app does not open (private, other scheme, port)
+    │   │   ├── Refused      an address that this app does not open (private, other scheme, port)
+    │   │   └── NotRendered  the scripts of a page could not be run to their end
     │   ├── SearchError      a search failed (which is not "nothing found")
     │   ├── DocumentError    a file that no reader can read
     │   │   └── Damaged      it begins like its kind, and then is not: another reader may be luckier
@@ -34,6 +35,15 @@ class FetchError(ToolError):
 
 class Refused(FetchError):
     """An address that this app does not open for anybody."""
+
+
+class NotRendered(FetchError):
+    """The scripts of a page could not be run, or not to their end."""
+
+    def __init__(self, why: str, url: str, status: int | None = None) -> None:
+        """`why`: a part of a sentence."""
+        super().__init__(f"{url[:120]} could not be rendered: {why}; use another source.", url, status)
+        self.why = why
 
 
 class SearchError(ToolError):

@@ -83,6 +83,32 @@ class Fetcher:
         named = replace(address, url=f"{address.scheme}://{address.host}")
         return self._send(named, Watch(self.limits.total_seconds, self.cancel), headers, body)
 
+    def part(
+        self, url: str, headers: Mapping[str, str], body: bytes | None = None, seconds: float | None = None
+    ) -> Answer:
+        """What a page that is rendered asks for, whatever its status, redirects followed: a GET, or a POST of `body`.
+
+        Its body never leaves the host that it was meant for, nor do its `headers`. Raises Refused and FetchError.
+        """
+        started = time.monotonic()
+        watch = Watch(min(seconds or self.limits.total_seconds, self.limits.total_seconds), self.cancel)
+        hops: list[str] = []
+        answer, problem = Answer(0, {}), ""
+        try:
+            answer = self._part(self._parsed(url), watch, headers, body, hops)
+        except FetchError as error:
+            problem = str(error)
+            raise
+        finally:
+            last, size = hops[-1] if hops else url, len(answer.content)
+            self._note(
+                Attempt(
+                    url, last, answer.status or None, answer.media_type, size, time.monotonic() - started,
+                    error=problem, hops=tuple(hops),
+                )
+            )  # fmt: skip
+        return answer
+
     def find_copy(self, url: str, when: str = "") -> Copy:
         """The Internet Archive's copy of `url` closest to `when` (YYYYMMDD), or its newest. Raises FetchError."""
         if why := self.manners.closed(url):
@@ -194,15 +220,36 @@ class Fetcher:
             address = self._parsed(join(address.url, target))
             fragment = address.fragment or fragment
 
+    def _part(
+        self, address: Address, watch: Watch, headers: Mapping[str, str], body: bytes | None, hops: list[str]
+    ) -> Answer:
+        host = address.host
+        while True:
+            hops.append(address.url)
+            if self.manners.robots.mode == "obey":
+                self._robots(address, watch)
+            answer = self._send(address, watch, headers, body, apart=False)
+            if answer.status not in REDIRECTS or not answer.headers.get("location"):
+                return answer
+            address = self._parsed(join(address.url, answer.headers["location"]))
+            if len(hops) > self.limits.redirects:
+                raise FetchError(
+                    f"{shown(hops[0])} only leads from one address to the next ({chain_of(hops)}).", hops[0]
+                )
+            body = body if answer.status in (307, 308) and address.host == host else None
+            headers = headers if address.host == host else {}
+
     def _send(
         self,
         address: Address,
         watch: Watch,
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
+        *,
+        apart: bool = True,
     ) -> Answer:
         try:
-            with self.manners.pace.turn(address.host, watch):
+            with self.manners.pace.turn(address.host, watch, apart=apart):
                 return self._door.send(address, watch, headers, body)
         except Busy:
             why = f"too many others are reading from {address.host}; try again later"

@@ -27,9 +27,12 @@ class Pace:
         self._next: dict[str, float] = {}
 
     @contextmanager
-    def turn(self, host: str, watch: Watch) -> Iterator[None]:
-        """Waits for a turn at `host` and holds it. Raises Busy when `watch` ends before one comes."""
-        self._take(host, watch)
+    def turn(self, host: str, watch: Watch, *, apart: bool = True) -> Iterator[None]:
+        """Waits for a turn at `host` and holds it. Raises Busy when `watch` ends before one comes.
+
+        `apart`: after the time that is kept between two; the parts of one page need not wait for that.
+        """
+        self._take(host, watch, apart)
         try:
             yield
         finally:
@@ -41,11 +44,11 @@ class Pace:
                     del self._open[host]
                 self._changed.notify_all()
 
-    def _take(self, host: str, watch: Watch) -> None:
+    def _take(self, host: str, watch: Watch, apart: bool) -> None:
         with self._changed:
             while True:
                 now = time.monotonic()
-                wait = self._next.get(host, 0.0) - now
+                wait = self._next.get(host, 0.0) - now if apart else 0.0
                 if wait <= 0 and not (self._together and self._open.get(host, 0) >= self._together):
                     break
                 if wait >= watch.left() or not watch.left():

@@ -1,17 +1,27 @@
 """An address to a Document: from the web, the library or the attached files."""
 
+import logging
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from tools.address import parse_address
+from tools.anchors import is_route
 from tools.charset import charset_in, decode
 from tools.documents import read_bytes, read_file
-from tools.errors import DocumentError, FetchError
+from tools.errors import DocumentError, FetchError, NotRendered
+from tools.exchange import Answer
 from tools.fetch import Fetched, Fetcher
+from tools.judgement import judged, noted
+from tools.ledger import CachedPage
 from tools.page import Document
+from tools.rendering.visited import Rendering
 from tools.shell import is_shell, shell_document, ways_out
 
+log = logging.getLogger(__name__)
+
+_RENDERED = "text/html; charset=utf-8"
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
 _HTML_START = re.compile(rb"(?i)<(!doctype\s+html|html|head|body)\b")
 _LIBRARY_NAME = re.compile(r"[\w '-]+(\.(md|html?|pdf|csv|xlsx|txt))?")
@@ -40,8 +50,15 @@ class Reading:
 class Reader:
     """Reads for one session. Thread-safe."""
 
-    def __init__(self, fetcher: Fetcher, library: Shelf | None = None, files_dir: Path | None = None) -> None:
-        """`files_dir`: the files that a visitor attached."""
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        library: Shelf | None = None,
+        files_dir: Path | None = None,
+        renderer: Rendering | None = None,
+    ) -> None:
+        """`files_dir`: the files that a visitor attached. `renderer`: runs scripts where a page needs them."""
+        self._renderer = renderer
         self.fetcher = fetcher
         self.library = library
         self.files_dir = files_dir
@@ -67,8 +84,53 @@ class Reader:
                 fetched.status,
             )
         document, source = _document(fetched)
+        if source and is_shell(document.markdown, source):
+            fetched, document, source = self._beyond_scripts(fetched, document, source)
+        if not document.markdown:
+            raise FetchError(f"{fetched.url} has no text: use another source.", fetched.url, fetched.status)
         notes = "; ".join(note for note in (fetched.note, document.note) if note)
         return Reading(replace(document, note=notes), source, fetched.fragment, fetched.doubtful)
+
+    def _beyond_scripts(
+        self, fetched: Fetched, document: Document, source: str
+    ) -> tuple[Fetched, Document, str]:
+        """A page that is empty without its scripts, from what they make, else from the data that it carries."""
+        why = "without running its scripts (it needs JavaScript)"
+        if self._renderer is not None:
+            why = "though its scripts were run"
+            try:
+                rendered = self._rendered(self._renderer, fetched)
+            except NotRendered as error:
+                log.info("%s", error)
+                why = f"without its scripts, which could not be run ({error.why})"
+            else:
+                made, html = _document(rendered)
+                if not is_shell(made.markdown, html):
+                    return rendered, made, html
+        data = shell_document(document, source)
+        if data is None:
+            way = ways_out(source, fetched.url)
+            raise FetchError(
+                f"{fetched.url} has no text {why}: {f'try {way}, or ' if way else ''}use another source.",
+                fetched.url,
+                fetched.status,
+            )
+        return fetched, data, source
+
+    def _rendered(self, renderer: Rendering, fetched: Fetched) -> Fetched:
+        """The page as its scripts made it, judged and kept like one that came so. Raises FetchError."""
+        route = f"#{fetched.fragment}" if is_route(fetched.fragment) else ""
+        key, cache = f"rendered:{fetched.url}{route}", self.fetcher.cache
+        if cache is not None and (kept := cache.get(key)):
+            url, content = kept.url, kept.content
+        else:
+            visited = renderer.html(fetched, self.fetcher)
+            url, content = visited.url, visited.result.encode("utf-8", "replace")
+            if cache is not None:
+                cache.put(key, CachedPage(url, _RENDERED, fetched.filename, content))
+        answer = Answer(fetched.status, {"content-type": _RENDERED}, content)
+        rendered, _ = judged(parse_address(url, allow_local=True), answer)
+        return noted(replace(rendered, fragment=fetched.fragment), "its scripts were run to read it")
 
     def attachments(self) -> list[str]:
         """Names of the attached files."""
@@ -100,24 +162,11 @@ class Reader:
 
 
 def _document(fetched: Fetched) -> tuple[Document, str]:
-    """The document, and its HTML when it is a web page. A page that its scripts make is read from their data."""
+    """The document, and its HTML when it is a web page."""
     document = read_bytes(
         fetched.content, url=fetched.url, name=fetched.filename, content_type=fetched.content_type
     )
     source = ""
     if fetched.media_type in _HTML_TYPES or _HTML_START.search(fetched.content[:1024]):
         source = decode(fetched.content, charset_in(fetched.content_type))[0]
-    if source and is_shell(document.markdown, source):
-        made = shell_document(document, source)
-        if made is None:
-            way = ways_out(source, fetched.url)
-            raise FetchError(
-                f"{fetched.url} has no text without running its scripts (it needs JavaScript): "
-                + (f"try {way}, or use another source." if way else "use another source."),
-                fetched.url,
-                fetched.status,
-            )
-        return made, source
-    if not document.markdown:
-        raise FetchError(f"{fetched.url} has no text: use another source.", fetched.url, fetched.status)
     return document, source

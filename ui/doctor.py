@@ -30,6 +30,7 @@ from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
 from agent.web import build_library, build_search, manners_of
 from lock import landlock, seccomp
+from tools.rendering.chromium import chromium_here
 from ui.launch import need_free_port
 
 _SEARCH_SECONDS = 5.0
@@ -74,18 +75,24 @@ def examine(settings: Settings, trials: dict[int, Trial], command: Command | Non
     yield _level(settings, command)
     yield _model(settings)
     yield from _searching(settings)
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    yield Finding(
-        "Chromium",
-        chromium or "absent; only the tests of the page need it",
-        State.OK if chromium else State.NOTE,
-    )
+    yield _rendering(settings)
     yield _folder("runs and pages", settings.data_dir, _LEAST_FREE)
     try:
         need_free_port(settings.app_host, settings.port)
         yield Finding("port", f"{settings.port} is free")
     except ResearchError as error:
         yield Finding("port", str(error), State.NOTE)
+
+
+def _rendering(settings: Settings) -> Finding:
+    chromium = chromium_here()
+    if chromium is None:
+        told = "absent; a page that is empty without its scripts is read from the data that it carries"
+    elif settings.render == "off":
+        told = f"{chromium}, not used (RENDER=off)"
+    else:
+        return Finding("Chromium", f"{chromium}, for pages that are empty without their scripts")
+    return Finding("Chromium", told, State.NOTE)
 
 
 def _level(settings: Settings, command: Command | None) -> Finding:
