@@ -4,20 +4,29 @@ Answers, pages and traces in it are what models and strangers wrote, so that all
 of it is escaped, and the file's own policy forbids whatever would slip through.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evals.report.charts import Dot, bar, costs, shares, verdicts
+from evals.report.plot import Dot, plot
 from evals.report.table import notes, title
 from evals.results import Result
 from evals.summary import Asked, Summary
+from evals.trace import Step, parsed
 from evals.verdict import Verdict
 
-_CODE = re.compile(r"```python\n(.*?)\n```", re.DOTALL)
+_MEANINGS = {
+    Verdict.RIGHT: "",
+    Verdict.WRONG_FORM: "the true answer stands there, in a form that is not scored",
+    Verdict.WRONG: "another answer",
+    Verdict.BLOCKED: "wrong, and a page refused to be read",
+    Verdict.PARTIAL: "its steps or seconds were used up",
+    Verdict.STOPPED: "its budget was used up",
+    Verdict.ERROR: "the endpoint or a file failed",
+    Verdict.UNSCORED: "the true answer is not known here",
+}
 _PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
@@ -33,13 +42,13 @@ class Told:
     asked: Asked
     result: Result
     verdict: Verdict
-    steps: tuple[tuple[str, str, str], ...]
+    steps: tuple[Step, ...]
 
 
 def report_page(summary: Summary) -> str:
     """The whole file."""
     told = [
-        Told(each, result, each.verdict(result), tuple(map(step_parts, result.trace)))
+        Told(each, result, each.verdict(result), tuple(map(parsed, result.trace)))
         for each in summary.asked
         for result in each.results
     ]
@@ -58,19 +67,11 @@ def report_page(summary: Summary) -> str:
         title=title(summary),
         notes=notes(summary),
         groups=groups,
+        kinds=[kind for kind in Verdict if summary.all.verdicts[kind]],
+        meanings=_MEANINGS,
         costs_of=[summary.cost(group) for group in groups] if summary.prices.known else [],
         spent=summary.spent,
         spent_dollars=summary.prices.of(summary.spent) if summary.prices.known else None,
         told=told,
-        shares=Markup(shares([bar(g.name, g.pass_1, len(g.asked)) for g in groups])),  # noqa: S704 - names escaped there
-        verdicts=Markup(verdicts(summary.all.verdicts)),  # noqa: S704 - our own words
-        dots=Markup(costs(dots)),  # noqa: S704 - names escaped there
+        costs=Markup(plot(dots)),  # noqa: S704 - names escaped there
     )
-
-
-def step_parts(step: str) -> tuple[str, str, str]:
-    """What a step of a trace thought, ran and saw; each may be empty."""
-    found = _CODE.search(step)
-    if found:
-        return step[: found.start()].strip(), found[1], step[found.end() :].strip()
-    return step.strip(), "", ""
