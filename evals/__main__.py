@@ -4,6 +4,7 @@ A run that was broken off, in whatever way, goes on with the same command.
 """
 
 import argparse
+import errno
 import signal
 import sys
 from collections.abc import Sequence
@@ -32,6 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _do(given, console)
     except ResearchError as error:
         wrong.print(Text(str(error), "red"), soft_wrap=True)
+        return 1
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        wrong.print(
+            f"The disk is full ({error.filename}): make room, then give the same command again, which goes on.",
+            soft_wrap=True,
+        )
         return 1
     except KeyboardInterrupt:
         wrong.print("Stopped; the same command goes on from here.")

@@ -101,7 +101,7 @@ _LAYOUTS = (("metadata.parquet", _parquet), ("metadata.jsonl", _jsonl))
 
 
 def _question(row: dict[str, Any], number: int, place: Path) -> Question:
-    missing = [name for name in _COLUMNS if name not in row]
+    missing = [name for name in _COLUMNS if not isinstance(row, dict) or name not in row]
     if missing:
         raise GaiaNotAvailable(
             f"Row {number} of the dataset has no {missing[0]!r}: GAIA has changed, so this version cannot read it."
