@@ -1,7 +1,7 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask doctor model test unit slow ui live attack fuzz soak screenshot check format bench eval-demo clean
+.PHONY: help app ask doctor model test unit slow ray ui live attack fuzz soak screenshot check format bench eval-demo clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,13 +18,16 @@ doctor: .venv/.app ## say what this machine gives: sandbox level, model, search,
 model: .venv/.app ## fetch and verify the embedded model
 	@$(BIN)/python -m ui.fetching
 
-test: unit slow attack ui live ## all tests: unit, boxes and worlds, attacks, browser, embedded model
+test: unit slow ray attack ui live ## all tests: unit, boxes and worlds, a Ray cluster, attacks, browser, embedded model
 
 unit: .venv/.dev ## unit tests, without network
 	$(BIN)/python -m pytest -n auto -m "not slow" tests/unit
 
 slow: .venv/.dev ## unit tests that start many boxes, programs or worlds
 	$(BIN)/python -m pytest -n auto -m slow tests/unit
+
+ray: .venv/.ray ## evaluations on a local Ray cluster of two machines, one of which is killed
+	$(BIN)/python -m pytest tests/cluster
 
 attack: .venv/.dev ## the attacks on the sandbox, as a table
 	$(BIN)/python -m tests.attacks
@@ -77,6 +80,10 @@ clean: ## remove what the commands made
 .venv/.dev: requirements.txt requirements-dev.txt requirements-evals.txt constraints.txt
 	@sh scripts/venv.sh requirements-dev.txt
 	@touch .venv/.app .venv/.evals $@
+
+.venv/.ray: .venv/.dev requirements-ray.txt
+	@sh scripts/venv.sh requirements-ray.txt
+	@touch $@
 
 .venv/.fuzz: .venv/.dev requirements-fuzz.txt
 	@sh scripts/venv.sh requirements-fuzz.txt

@@ -253,6 +253,9 @@ class Settings(BaseSettings):
         "Where the embedded model and the library's index are kept",
         "a path",
     )
+    ray_address: str = _var(
+        "", "Head of the Ray cluster that evaluations run on with --engine ray", "host:port"
+    )
     max_sessions: int = _var(8, "Visitors served at once", "1 to 1000", ge=1, le=1000)
     session_seconds: float = _var(1800, "Idle seconds after which a visitor's box is freed", "60 up", ge=60)
     max_question_chars: int = _var(8000, "Longest question", "100 to 100000", ge=100, le=100000)

@@ -5,10 +5,10 @@ ablation, and goes on like any other; the table is made of what is there.
 """
 
 import argparse
-import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,11 +20,12 @@ from rich.text import Text
 from agent.errors import SettingsError
 from agent.services import Services
 from agent.settings import HttpUrl, Settings
-from evals.command import OpenServices, Task, own_folder, report, run
+from evals.command import Task, open_page, own_folder, report, run
 from evals.folder import BadFolder, Folder
 from evals.questions import digest
 from evals.report.ablation import Entry, ablation_page, ablation_table, markdown, write_csv
 from evals.sides import SIDES, Side
+from evals.stage import OpenServices
 from evals.summary import Summary
 
 # What an arm does not change is as the app has it without any variable.
@@ -103,14 +104,14 @@ def ablate(task: Task, given: argparse.Namespace, console: Console) -> Path:
         for arm, place in arms:
             console.rule(_title(arm, place), align="left")
             settings = place.settings(task.settings).model_copy(update={**_BASE, **arm.changed})
-            asked = replace(task, settings=settings, open_services=_checked(task, arm))
+            asked = replace(task, settings=settings, open_services=partial(_checked, task.open_services, arm))
             path = run(asked, given, console, _side(arm), root / _folder(arm, place))
             report(path, console)
     finally:
         # Also of what there is when the rest is still to be asked.
         tell(root, [(_title(arm, place), _folder(arm, place)) for arm, place in arms], console)
     if given.open:
-        webbrowser.open((root / "report.html").resolve().as_uri())
+        open_page(root / "report.html", console)
     return root
 
 
@@ -134,18 +135,17 @@ def tell(root: Path, arms: list[tuple[str, str]], console: Console) -> None:
     console.print(Text(f"Report: {root / 'report.html'}"), soft_wrap=True)
 
 
-def _checked(task: Task, arm: Arm) -> OpenServices:
-    @contextmanager
-    def services(settings: Settings, work: Path) -> Iterator[Services]:
-        with task.open_services(settings, work) as opened:
-            if arm.needs_code and not opened.pool.level.runs_code:
-                raise SettingsError(
-                    f"The arm {arm.name} cannot be asked, because the sandbox runs no code here:"
-                    " unset SANDBOX, or name other arms with --arms."
-                )
-            yield opened
-
-    return services
+@contextmanager
+def _checked(
+    opened: OpenServices, arm: Arm, settings: Settings, console: Console, work: Path | None
+) -> Iterator[Services]:
+    with opened(settings, console, work) as services:
+        if arm.needs_code and not services.pool.level.runs_code:
+            raise SettingsError(
+                f"The arm {arm.name} cannot be asked, because the sandbox runs no code here:"
+                " unset SANDBOX, or name other arms with --arms."
+            )
+        yield services
 
 
 def _side(arm: Arm) -> Side:

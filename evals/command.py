@@ -2,8 +2,7 @@
 
 import argparse
 import webbrowser
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,19 +15,19 @@ from agent.services import Services
 from agent.settings import Settings
 from evals.budget import Meter
 from evals.display import Display
+from evals.engine import Engine, Threads
 from evals.figures import machine
 from evals.folder import About, BadFolder, Folder, held
 from evals.options import prices, question_limit, total_limit
 from evals.questions import QuestionSet, digest
+from evals.ray_engine import check_cluster, ray_engine
 from evals.report.page import report_page
 from evals.report.table import paired_words, summary_table, write_csv
 from evals.runner import Runner
 from evals.sides import Side
+from evals.stage import OpenServices
 from evals.summary import Summary, compared
 from evals.verdict import SCORERS
-
-OpenServices = Callable[[Settings, Path], AbstractContextManager[Services]]
-"""Services for a set, given the settings and a place for what the runs read."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,10 @@ def run(
         raise SettingsError("A budget in dollars needs prices: add --price READ WRITTEN.")
     if given.max_steps:
         settings = settings.model_copy(update={"max_steps": given.max_steps})
+    if given.engine == "ray":
+        check_cluster(settings)
     path = path or given.out or own_folder(asked, side.name, side, settings)
-    with held(path) as work, task.open_services(settings, work) as services:
+    with held(path) as work, task.open_services(settings, console, work) as services:
         about = About(
             name=asked.name,
             world=asked.world,
@@ -70,20 +71,30 @@ def run(
         stored = folder.results_file()
         meter = Meter(stored.lines, question=question_limit(given), total=total_limit(given), prices=cost)
         display = Display(console, meter, SCORERS[asked.scorer])
-        runner = Runner(
-            services,
-            side,
-            asked,
-            stored,
-            repeats=given.repeat,
-            concurrency=given.concurrency,
-            meter=meter,
-            again=lambda result: given.failed and result.outcome is Outcome.FAILED,
-            tell=display.tell,
-        )
-        with display.of(len(asked.questions) * given.repeat, runner.open, given.concurrency):
-            runner.run()
+        with _engine(given, services, side, task.open_services, settings) as engine:
+            runner = Runner(
+                services,
+                side,
+                asked,
+                stored,
+                engine=engine,
+                repeats=given.repeat,
+                concurrency=given.concurrency,
+                meter=meter,
+                again=lambda result: given.failed and result.outcome is Outcome.FAILED,
+                tell=display.tell,
+            )
+            with display.of(len(asked.questions) * given.repeat, runner.open, given.concurrency):
+                runner.run()
     return path
+
+
+def _engine(
+    given: argparse.Namespace, services: Services, side: Side, open_services: OpenServices, settings: Settings
+) -> AbstractContextManager[Engine]:
+    if given.engine == "ray":
+        return ray_engine(services, side, open_services, settings, given.concurrency)
+    return nullcontext(Threads(services, side))
 
 
 def own_folder(asked: QuestionSet, kind: str, side: Side, settings: Settings) -> Path:
@@ -108,8 +119,14 @@ def report(path: Path, console: Console, *, show: bool = False) -> Path:
         raise BadFolder(f"The report cannot be written into {path} ({error.strerror}): make room.") from error
     console.print(Text(f"Report: {page}"), soft_wrap=True)
     if show:
-        webbrowser.open(page.resolve().as_uri())
+        open_page(page, console)
     return page
+
+
+def open_page(page: Path, console: Console) -> None:
+    """In a browser, where there is one."""
+    if not webbrowser.open(page.resolve().as_uri()):
+        console.print("No browser was found here: open that file in one.")
 
 
 def compare(first: Path, second: Path, console: Console) -> None:

@@ -30,7 +30,7 @@ def task(given: argparse.Namespace, console: Console) -> Task:
     token = settings.hf_token.get_secret_value() if settings.hf_token else None
     folder = given.folder or fetch_gaia(given.split, token)
     asked = filtered(load_gaia(folder, given.split), given)
-    return Task(asked, lambda changed, work: open_web_services(changed, console, work), settings)
+    return Task(asked, open_web_services, settings)
 
 
 def submit_options(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,12 @@ def run_options(command: argparse.ArgumentParser) -> None:
     """How to run."""
     command.add_argument("--out", type=Path, help="folder of the evaluation; taken up again when it is there")
     command.add_argument("--concurrency", type=_positive, default=_CONCURRENCY, help="questions at once")
+    command.add_argument(
+        "--engine",
+        choices=("threads", "ray"),
+        default="threads",
+        help="this process, or the cluster at RAY_ADDRESS",
+    )
     command.add_argument("--repeat", type=_positive, default=1, metavar="N", help="ask each question N times")
     command.add_argument("--failed", action="store_true", help="ask again what ended in an error")
     command.add_argument("--max-steps", type=_positive, help="steps a question; MAX_STEPS if not given")

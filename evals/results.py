@@ -62,6 +62,22 @@ class Result:
     interrupted: bool = False
     leaks: tuple[str, ...] = ()
 
+    @classmethod
+    def failed(cls, key: Key, reason: str, usage: Usage | None = None) -> "Result":
+        """Of a question that could not be asked to its end."""
+        used = usage or Usage()
+        return cls(
+            key,
+            "",
+            Outcome.FAILED,
+            reason,
+            used.prompt_tokens,
+            used.completion_tokens,
+            used.estimated,
+            0.0,
+            0,
+        )
+
     @property
     def usage(self) -> Usage:
         return Usage(self.prompt_tokens, self.completion_tokens, self.estimated)

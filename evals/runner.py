@@ -11,6 +11,7 @@ from agent.errors import ResearchError, RunError
 from agent.events import Outcome
 from agent.services import Services
 from evals.budget import Meter
+from evals.engine import Engine, Threads
 from evals.questions import Question, QuestionSet
 from evals.results import Key, Result, ResultsFile
 from evals.sides import Side
@@ -35,17 +36,19 @@ class Runner:
         asked: QuestionSet,
         stored: ResultsFile,
         *,
+        engine: Engine | None = None,
         repeats: int = 1,
         concurrency: int = 1,
         meter: Meter | None = None,
         again: Callable[[Result], bool] = lambda result: False,
         tell: Tell = lambda question, result: None,
     ) -> None:
-        """`again` says which stored results are asked anew; `tell` hears of each, the stored ones first.
+        """`engine`: where the questions are asked, in this process if not given. `again` says which stored results are asked anew; `tell` hears of each, the stored ones first.
 
         Raises ModelError when the endpoint does not answer.
         """
-        self._services, self._side, self._set, self._stored = services, side, asked, stored
+        self._set, self._stored = asked, stored
+        self._engine = engine or Threads(services, side)
         self._concurrency, self._tell = concurrency, tell
         self._meter = meter or Meter()
         self._failures = 0
@@ -73,7 +76,7 @@ class Runner:
             if key not in waiting:
                 self._tell(question, self._kept(key))
         if self._open:
-            self._side.warm(self._services)
+            self._engine.warm()
             self._ask_all()
         return [self._kept(key) for _, key in self._jobs]
 
@@ -94,16 +97,16 @@ class Runner:
             )
 
     def _ask(self, question: Question, key: Key) -> Result | None:
-        if self._meter.closed():
-            return None
-        watch = self._meter.watch()
-        try:
-            text = self._set.text(question)
-            result = self._side.ask(self._services, text, key, files=question.files, watch=watch)
-        except RunError as error:
-            result = Result(key, "", Outcome.FAILED, str(error), 0, 0, False, 0.0, 0)
-        watch.ended(result)
-        self._stored.add(result)
+        text, result = self._set.text(question), None
+        # A result that is interrupted although the meter is open was lost with its machine.
+        while (result is None or result.interrupted) and not self._meter.closed():
+            watch = self._meter.watch()
+            try:
+                result = self._engine.ask(text, key, files=question.files, watch=watch)
+            except RunError as error:
+                result = Result.failed(key, str(error))
+            watch.ended(result)
+            self._stored.add(result)
         return result
 
     def _take(self, question: Question, future: Future[Result | None]) -> None:

@@ -1,7 +1,10 @@
 """Any questions by file: JSONL of question, answer, and optionally the pages that hold the answers."""
 
 import argparse
-from contextlib import AbstractContextManager
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -10,9 +13,9 @@ from agent.services import Services
 from agent.settings import Settings, load_settings
 from evals.command import Task
 from evals.options import filtered
-from evals.questions import QuestionSet, by_id, load_questions
+from evals.questions import QuestionSet, by_id, load_questions, load_rows
 from evals.results import fingerprint
-from evals.stage import closed_web_services, open_web_services
+from evals.stage import OpenServices, closed_web_services, open_web_services
 from evals.verdict import SCORERS
 
 
@@ -26,12 +29,23 @@ def options(parser: argparse.ArgumentParser) -> None:
 def task(given: argparse.Namespace, console: Console) -> Task:
     """The questions, and the pages or the open web. Raises errors under ResearchError."""
     questions = tuple(by_id(load_questions(given.questions)).values())
-    world = fingerprint([given.pages.resolve()]) if given.pages else "web"
+    services: OpenServices = open_web_services
+    world = "web"
+    if given.pages:
+        load_rows(given.pages, ("title", "text"))
+        services = partial(_services, given.pages.name, given.pages.read_bytes())
+        world = fingerprint([given.pages.resolve()])
     asked = QuestionSet(given.questions.stem, questions, scorer=given.scorer, world=world)
-
-    def services(settings: Settings, work: Path) -> AbstractContextManager[Services]:
-        if given.pages:
-            return closed_web_services(settings, console, given.pages, settings.max_steps, work)
-        return open_web_services(settings, console, work)
-
     return Task(filtered(asked, given), services, load_settings())
+
+
+@contextmanager
+def _services(
+    name: str, pages: bytes, settings: Settings, console: Console, work: Path | None
+) -> Iterator[Services]:
+    """The pages come as content: another machine has no such file."""
+    with tempfile.TemporaryDirectory(prefix="pages-", dir=work) as place:
+        path = Path(place) / name
+        path.write_bytes(pages)
+        with closed_web_services(settings, console, path, settings.max_steps, work) as services:
+            yield services

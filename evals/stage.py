@@ -1,8 +1,8 @@
 """What an evaluation runs on: the app's own services, with the web exchanged and a store of their own."""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from tools.search.chain import SearchChain
 from tools.search.results import SearchProvider
 
 TWO_TOOLS = ("web_search", "visit_page")
+
+OpenServices = Callable[[Settings, Console, Path | None], AbstractContextManager[Services]]
+"""Services for a set, given a place for what the runs read; it can be pickled, so that any machine can make them."""
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import importlib.util
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -33,14 +34,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 def task(given: argparse.Namespace, console: Console) -> Task:
     """The world's questions, and its web. Raises errors under ResearchError."""
     settings = load_settings()
-    place, asked = world(settings.cache_dir / "worlds", given.seed, console)
+    _, asked = world(settings.cache_dir / "worlds", given.seed, console)
+    return Task(filtered(asked, given), partial(_services, given.seed), settings)
 
-    @contextmanager
-    def services(changed: Settings, work: Path) -> Iterator[Services]:
-        with served(place) as web, offline_services(changed, console, web, work) as services:
-            yield services
 
-    return Task(filtered(asked, given), services, settings)
+@contextmanager
+def _services(seed: int, settings: Settings, console: Console, work: Path | None) -> Iterator[Services]:
+    place, _ = world(settings.cache_dir / "worlds", seed, console)
+    with served(place) as web, offline_services(settings, console, web, work) as services:
+        yield services
 
 
 def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]:

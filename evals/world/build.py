@@ -7,6 +7,7 @@ questions.jsonl   the form that `evals.questions` reads; `evidence` too
 index.sqlite      what its search knows, made at its first use
 """
 
+import fcntl
 import json
 import shutil
 from pathlib import Path
@@ -34,7 +35,15 @@ def build_world(folder: Path, seed: int, count: int = QUESTIONS) -> Path:
     place = folder / f"world-{seed}-{world_version(seed)}"
     if place.exists():
         return place
-    draft = folder / f".{place.name}.part"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f".{place.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several workers of one machine may want the same world
+        if not place.exists():
+            _build(folder / f".{place.name}.part", seed, count).rename(place)
+    return place
+
+
+def _build(draft: Path, seed: int, count: int) -> Path:
     shutil.rmtree(draft, ignore_errors=True)
     facts = Facts(seed)
     site = draft / "site"
@@ -46,8 +55,7 @@ def build_world(folder: Path, seed: int, count: int = QUESTIONS) -> Path:
     (site / "sitemap.xml").write_text(_sitemap(paths), "utf-8")
     (draft / "redirects.json").write_text(json.dumps(redirects(facts), indent=0), "utf-8")
     _questions(draft, facts, count)
-    draft.rename(place)
-    return place
+    return draft
 
 
 def world_questions(place: Path) -> list[Question]:
