@@ -37,16 +37,23 @@ def hide_process() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def lock(level: int, memory_bytes: int, open_files: int, files: Sequence[str] = ()) -> str:
+def lock(
+    level: int,
+    memory_bytes: int,
+    open_files: int,
+    files: Sequence[str] = (),
+    cpu_seconds: int = resource.RLIM_INFINITY,
+) -> str:
     """Lock this process at `level` and say in one sentence how it runs.
 
     0 locks nothing: only a probe and a test that must see their attacks succeed ask for it.
-    `memory_bytes`: address space above what the process has now; `files`: folders that it may read besides Python's.
+    `memory_bytes`: address space above what the process has now; `files`: folders that it may read besides Python's;
+    `cpu_seconds`: of its whole life.
 
     CannotLock, and the process must not be used, when something does not hold.
     """
     time.localtime()  # reads the time zone while it still can
-    set_rlimits(memory_bytes, open_files)
+    set_rlimits(memory_bytes, open_files, cpu_seconds)
     if level == 0:
         return "no kernel lock"
     if level not in (1, 2):
@@ -70,10 +77,11 @@ def lock(level: int, memory_bytes: int, open_files: int, files: Sequence[str] = 
     return user
 
 
-def set_rlimits(memory_bytes: int, open_files: int) -> None:
-    """Bound memory and descriptors, and forbid writing to any file; called when all is preloaded."""
+def set_rlimits(memory_bytes: int, open_files: int, cpu_seconds: int = resource.RLIM_INFINITY) -> None:
+    """Bound memory, descriptors and CPU time, and forbid writing to any file; called when all is preloaded."""
     _cap(resource.RLIMIT_AS, _address_space() + memory_bytes)
     _cap(resource.RLIMIT_NOFILE, open_files)
+    _cap(resource.RLIMIT_CPU, cpu_seconds)
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, 0)
     for name in ("RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE", "RLIMIT_NICE", "RLIMIT_RTPRIO"):
@@ -131,7 +139,7 @@ def _can_read(path: str) -> bool:
 
 def _cap(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    value = min((n for n in (value, hard) if n != resource.RLIM_INFINITY), default=resource.RLIM_INFINITY)
     resource.setrlimit(kind, (value, value))
 
 

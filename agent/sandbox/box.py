@@ -35,6 +35,8 @@ class Box:
         self.command = command
         self.limits = Limits()
         self.cancel = threading.Event()
+        self.idle_since = 0.0
+        """When its last step was over, on the monotonic clock; 0 while one runs."""
         self._incoming = Incoming()
         self._closed = threading.Lock()
         self._child = KeptChild(BOOTSTRAP, command) if command else Child(BOOTSTRAP, ENVIRONMENT)
@@ -55,6 +57,10 @@ class Box:
     def pid(self) -> int:
         """The process on this machine: the box, or the command that reaches it."""
         return self._child.pid
+
+    def cpu_seconds(self) -> float:
+        """CPU time that it has used; 0 where the system does not tell, or it runs behind a command."""
+        return self._child.cpu_seconds()
 
     def open(self, level: int, limits: Limits, files_dir: Path | None, shelf: bool = False) -> str:
         """Lock the box at `level` and make it ready for code; `files_dir` becomes its working folder,

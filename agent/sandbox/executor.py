@@ -1,6 +1,7 @@
 """The host side of a session's box: sends its code, follows it, keeps its deadlines."""
 
 import logging
+import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -94,6 +95,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
                 return self._run(step, code_action)
             finally:
                 self.state["_print_outputs"] = step.logs
+                if self._box is not None and step.over:
+                    self._box.idle_since = time.monotonic()
                 if not step.over:  # whatever happened, no code may go on in a box that nobody follows
                     self._drop()
 
@@ -129,6 +132,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
 
     def _drop(self) -> None:
         if self._box is not None:
+            self._pool.watch.forget(self._box)
             self._box.close()
             self._box = None
 
@@ -158,7 +162,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         if self._stopping():
             raise Stopped("The run was stopped.")
         if self._box is not None and self._box.alive:
-            self._box.cancel = self.cancel
+            self._box.cancel, self._box.idle_since = self.cancel, 0.0
             return self._box
         self._drop()
         if step.number > 1:
@@ -166,6 +170,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._sent_files = {}
         self._box = self._pool.take()
         self._box.cancel = self.cancel
+        self._pool.watch.follow(self._box)
         try:
             level, here = self._pool.level.number, self._pool.command is None
             shelf = level == 2 and here
@@ -186,12 +191,14 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         if self._files_dir is None or not (self._pool.level.number == 2 or self._pool.command):
             return
         for path in sorted(self._files_dir.iterdir()):
-            known = path.stat().st_size, path.stat().st_mtime_ns
-            if not path.is_file() or self._sent_files.get(path.name) == known:
+            found = path.lstat()  # a link is no attached file, wherever it leads
+            known = found.st_size, found.st_mtime_ns
+            if not stat.S_ISREG(found.st_mode) or self._sent_files.get(path.name) == known:
                 continue
             self._sent_files[path.name] = known
             encoder = Encoder(self._limits)
             try:
+                encoder.fits(found.st_size)
                 content = encoder.value(path.read_bytes())
             except CannotCross as error:
                 step.print(f"[{path.name} cannot be read from the code: {error}.]\n")

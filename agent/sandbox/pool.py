@@ -10,6 +10,7 @@ from .box import Box
 from .command import Command
 from .level import Level
 from .preload import preload_for
+from .watch import Watch
 
 _REFILL_SECONDS = 0.5
 
@@ -33,6 +34,7 @@ class BoxPool:
         self._ready: deque[Box] = deque()
         self._lock = threading.Lock()
         self._closed = False
+        self.watch = Watch()
         self._fill()
 
     def take(self) -> Box:

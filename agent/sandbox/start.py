@@ -12,7 +12,7 @@ _HERE = Path(__file__).parent
 _MODULES = {
     f"{room}.{name}": folder / f"{name}.py"
     for room, folder, names in (
-        ("box.wire", _HERE / "wire", "limits frames records arrays times codec importable"),
+        ("box.wire", _HERE / "wire", "limits frames hashing records arrays times codec importable"),
         ("lock", _HERE.parents[1] / "lock", "landlock seccomp process"),
         ("box.inside", _HERE / "inside", "channel printed figures libraries traces scratch folder files "
          "tool_function monty_values monty_errors monty_worker worker"),

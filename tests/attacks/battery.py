@@ -1,6 +1,7 @@
-"""The 24 attacks that the sandbox must stand, each with what is expected to happen."""
+"""The 25 attacks that the sandbox must stand, each with what is expected to happen."""
 
 import importlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -350,6 +351,19 @@ def unread_replies(arena: Arena) -> str:
     return arena.happened(code, {"big": lambda: "x" * 1_000_000}, tool_calls=10**6, step_seconds=2)
 
 
+def unending(arena: Arena) -> str:
+    """A step that says it is done, and computes on while nobody waits for it."""
+    executor = arena.box()
+    try:
+        said = executor(FORGE + "send({'op': 'done', 'step': 1, 'value': 'done'})\nwhile True: pass").output
+        box, deadline = executor._box, time.monotonic() + 10
+        while box is not None and box.alive and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return f"{said}, then {'still there' if box is None or box.alive else 'killed'}"
+    finally:
+        executor.cleanup()
+
+
 DISK = """
 def one_large():
     with open(FOLDER + "/large", "wb") as file: file.write(bytes(1 << 20))
@@ -367,6 +381,10 @@ BOMBS = (
     "{'$': 'array', 'dtype': '<U999999999', 'shape': [0, 1 << 40], 'at': 0, 'n': 0}",
     "{'$': 'frame', 'columns': [], 'rows': 1 << 40, 'cells': [], 'index': None}",
     "{'$': 'image', 'at': 8, 'n': 41}",
+    # Numbers that all hash alike: a table of them would take the host half a minute.
+    "{'$': 'set', 'v': [i * (2**61 - 1) for i in range(40_000)]}",
+    "{'$': 'dict', 'v': [[i * (2**61 - 1), 0] for i in range(30_000)]}",
+    "{'$': 'series', 'name': None, 'index': None, 'kind': 'category', 'data': [i * (2**61 - 1) for i in range(40_000)]}",
 )
 
 
@@ -454,4 +472,5 @@ BATTERY = (
     Attack(22, "send bombs to the host", r"^killed, host unchanged$", bombs),
     Attack(23, "answer with a file or an image", r"^text$", answers),
     Attack(24, "crash, overflow the stack", r"^killed, a new box answers 2$", crashes),
+    Attack(25, "compute on after the step", r"^done, then killed$", unending),
 )

@@ -1,4 +1,4 @@
-"""The 24 attacks in the terms of level 3: what an attacker can write in Monty, and what must come of it."""
+"""The 25 attacks in the terms of level 3: what an attacker can write in Monty, and what must come of it."""
 
 import re
 from collections.abc import Callable
@@ -367,5 +367,6 @@ SMALL = {
     21: _tried(WRITING, harmless=False),
     22: Small(r"^refused, host unchanged$", bombs),
     24: Small(r"^a new box answers 2$", crashes),
+    25: _tried(FORGED),
 }
 """By number; an attack that is not here is the same as at the stronger levels."""

@@ -323,6 +323,30 @@ def test_the_box_has_no_environment_and_no_way_to_write(box, tmp_path):
     assert "Error" in failure(box, f"with open({str(tmp_path / 'new')!r}, 'w') as f: f.write('x')")
 
 
+FAKE_END = """
+import json, os, struct, sys
+text = json.dumps({"op": "done", "step": 1, "value": "done"}).encode()
+os.write(sys.stdout._channel._out, struct.pack(">II", len(text), 0) + text)
+while True: pass
+"""
+
+
+def test_code_that_computes_on_after_it_said_that_it_was_done_is_ended(pool):
+    executor = new_box(pool)
+    assert executor(FAKE_END).output == "done"
+    box = executor._box
+    for _ in range(300):
+        if not box.alive:
+            break
+        time.sleep(0.1)
+    after = executor("1 + 1")
+    assert (after.output, after.logs) == (
+        "2",
+        "[This step runs in a new box: variables of earlier steps are gone.]\n",
+    )
+    executor.cleanup()
+
+
 def test_attached_files_are_read_by_their_names(pool, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
     executor = SandboxExecutor(LIMITS, pool=pool, files_dir=tmp_path)

@@ -130,6 +130,15 @@ def test_code_that_goes_around_the_quota_meets_the_memory_limit_and_no_disk(clea
     assert [path.name for path in folder.iterdir()] == ["rivers.csv"]
 
 
+def test_a_link_beside_the_attached_files_leads_nowhere(level, tmp_path_factory):
+    folder, outside = tmp_path_factory.mktemp("linked"), tmp_path_factory.mktemp("outside")
+    (outside / "secret").write_text("for the host only")
+    (folder / "link").symlink_to(outside / "secret")
+    executor = SandboxExecutor(LIMITS, pool=BoxPool(level, size=0), files_dir=folder)
+    assert "PermissionError" in failure(executor, "open('link').read()")
+    executor.cleanup()
+
+
 def test_what_was_written_is_gone_with_its_box(level, folder):
     executor = SandboxExecutor(LIMITS, pool=BoxPool(level, size=0), files_dir=folder)
     executor("open('mine', 'w').write('x')")

@@ -290,6 +290,44 @@ def test_a_value_that_is_too_deep_or_too_large_is_refused_at_the_sender():
         crossed(b"x" * (LIMITS.blob_bytes + 1))
 
 
+ALIKE = [
+    i * (2**61 - 1) for i in range(200)
+]  # all of one hash, so that a table of many takes minutes to fill
+PAIRS = [{"$": "tuple", "v": [key, 0]} for key in ALIKE]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"$": "set", "v": ALIKE},
+        {"$": "frozenset", "v": PAIRS},
+        {"$": "dict", "v": [[key, 0] for key in ALIKE]},
+        {"$": "series", "name": None, "index": None, "kind": "category", "data": ALIKE},
+        {
+            "$": "series",
+            "name": None,
+            "index": {"items": PAIRS, "names": ["a", "b"]},
+            "kind": "",
+            "data": ALIKE,
+        },
+    ],
+    ids=lambda data: f"{data['$']} {data.get('kind', '')}",
+)
+def test_keys_that_all_hash_alike_are_refused(data):
+    with pytest.raises(BadFrame):
+        Decoder(b"", LIMITS).value(data)
+
+
+def test_many_equal_keys_are_no_attack():
+    column = pd.Series([-1, -2] * 500 + [float("nan")] * 500, dtype="category")  # hash(-1) is hash(-2)
+    pd.testing.assert_series_equal(crossed(column), column)
+    assert crossed({1: "a", 1.5: "b", **dict.fromkeys(range(500))}) == {
+        1: None,
+        1.5: "b",
+        **dict.fromkeys(range(500)),
+    }
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -60,7 +60,8 @@ class MontyWorker:
             os.chdir(files_dir)
         user = f"runs as user {os.geteuid()}"
         if sys.platform == "linux":
-            set_rlimits(self._limits.memory_bytes + _OWN_ROOM, self._limits.open_files)
+            memory = self._limits.memory_bytes + _OWN_ROOM
+            set_rlimits(memory, self._limits.open_files, self._limits.life_seconds)
             needed = [*readable(), os.path.dirname(sys.executable)]  # noqa: PTH120 - a leaf without pathlib
             user = drop_privileges([*needed, *([files_dir] if files_dir else [])])
             hide_process()

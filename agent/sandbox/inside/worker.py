@@ -86,7 +86,7 @@ class Worker:
             if folder:
                 os.chdir(folder)
             files = [folder] if folder else []
-            user = lock(message["level"], limits.memory_bytes, limits.open_files, files)
+            user = lock(message["level"], limits.memory_bytes, limits.open_files, files, limits.life_seconds)
         except CannotLock as error:
             self.channel.send({"op": "refused", "why": str(error)})
             os._exit(1)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from .frames import BadFrame, CannotCross
+from .hashing import spread
 from .limits import Limits
 
 _DTYPE = re.compile(
@@ -171,7 +172,7 @@ def _index(decoder: Decoder, data: Any, size: int, depth: int) -> Any:
         return pandas.Index(items, name=names[0]) if items else pandas.Index([], name=names[0], dtype=object)
     if not all(type(item) is tuple and len(item) == len(names) for item in items):
         raise BadFrame("an index whose levels do not fit")
-    return pandas.MultiIndex.from_tuples(items, names=names)
+    return pandas.MultiIndex.from_tuples(spread(items), names=names)
 
 
 def _column(cells: Any, kind: object, index: Any) -> Any:
@@ -181,6 +182,10 @@ def _column(cells: Any, kind: object, index: Any) -> Any:
         return pandas.Series(cells, index=index)
     if not isinstance(kind, str) or not _COLUMN.fullmatch(kind):
         raise BadFrame("a column of a kind that may not cross")
+    if kind == "category":
+        if not isinstance(cells, list):
+            raise BadFrame("categories that are no list")
+        spread(cells)
     return pandas.Series(cells, index=index, dtype=kind)
 
 

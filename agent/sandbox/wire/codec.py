@@ -19,6 +19,7 @@ from typing import Any
 
 from . import arrays, times
 from .frames import BadFrame, CannotCross
+from .hashing import spread
 from .limits import Limits
 from .records import Record, RecordList, list_class, record_class, short
 
@@ -183,7 +184,9 @@ class Decoder:
         return read(self, data, depth)
 
     def _dict(self, data: dict[str, Any], depth: int) -> dict[Any, Any]:
-        return {self._value(key, depth + 1): self._value(item, depth + 1) for key, item in data["v"]}
+        pairs = [(self._value(key, depth + 1), self._value(item, depth + 1)) for key, item in data["v"]]
+        spread([key for key, _ in pairs])
+        return dict(pairs)
 
     def _record(self, data: dict[str, Any], depth: int) -> Record:
         kind, fields = clean(data["kind"])[:80], data["fields"].items()
@@ -216,8 +219,8 @@ _READERS: dict[str, Callable[[Decoder, dict[str, Any], int], Any]] = {
     "complex": lambda d, v, n: complex(float(v["v"][0]), float(v["v"][1])),
     "bytes": lambda d, v, n: d.bytes(v),
     "tuple": lambda d, v, n: tuple(d.items(v["v"], n)),
-    "set": lambda d, v, n: set(d.items(v["v"], n)),
-    "frozenset": lambda d, v, n: frozenset(d.items(v["v"], n)),
+    "set": lambda d, v, n: set(spread(d.items(v["v"], n))),
+    "frozenset": lambda d, v, n: frozenset(spread(d.items(v["v"], n))),
     "dict": Decoder._dict,
     "record": Decoder._record,
     "records": Decoder._records,

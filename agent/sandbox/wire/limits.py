@@ -1,5 +1,6 @@
 """What one box may use: plain numbers, the same on both sides of the pipe."""
 
+import math
 from dataclasses import dataclass
 
 
@@ -10,7 +11,7 @@ class Limits:
     step_seconds: float = 30.0
     """Wall time of one step, the time inside tools not counted."""
     cpu_seconds: float = 30.0
-    """CPU time of one step."""
+    """CPU time of one step; a box lives for a hundred such, even if its host is gone and nobody ends it."""
     grace_seconds: float = 1.0
     """How long an interrupted step may take to unwind before the box is killed."""
     memory_bytes: int = 1 << 30
@@ -37,3 +38,8 @@ class Limits:
     """How many files the code may write, and how many folders it may make."""
     open_files: int = 128
     """File descriptors of one box: files and pipes that are open at once."""
+
+    @property
+    def life_seconds(self) -> int:
+        """CPU time of a box in all."""
+        return math.ceil(100 * self.cpu_seconds)
