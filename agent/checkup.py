@@ -1,4 +1,4 @@
-"""Which places to search answer, and which are not set up; a search each."""
+"""Which places to search answer, and which are not set up; a search each. And whether the embeddings do."""
 
 import time
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from agent.settings import Settings
 from agent.web import ENGINES
 from tools.errors import ToolFailure
+from tools.search.embeddings import Embedder
 from tools.search.results import SearchProvider
 
 _QUERY = "Mars"
@@ -22,6 +23,18 @@ def searched(provider: SearchProvider) -> tuple[bool, str]:
         return False, f"does not answer: {type(error).__name__} ({' '.join(str(error).split())[:160]})."
     seconds = time.monotonic() - started
     return True, f"answers in {seconds:.1f} s" + ("" if found else ", but found nothing")
+
+
+def embedded(embedder: Embedder) -> tuple[bool, str]:
+    """Whether a model of embeddings answers, and how long its vectors are."""
+    started = time.monotonic()
+    try:
+        found = embedder.embed([_QUERY], question=True)
+    except ToolFailure as error:
+        return False, f"does not answer, so the library is searched by words only: {error}"
+    finally:
+        embedder.close()
+    return True, f"answers in {time.monotonic() - started:.1f} s with {found.shape[1]} numbers for a text"
 
 
 def not_set_up(settings: Settings) -> Sequence[str]:

@@ -208,6 +208,15 @@ class Settings(BaseSettings):
     library_dir: ExistingFolder = _var(
         PROJECT / "library", "Folder of your own documents", "a path to a folder"
     )
+    embeddings_url: HttpUrl = _var(
+        "",
+        "Server of embeddings (TEI or any with the OpenAI API): the library is then searched by meaning too",
+        "an http(s) address",
+    )
+    embeddings_model: str = _var(
+        "", "Which model to ask for there; it also decides what it is shown", "a model name"
+    )
+    embeddings_token: Token = _var(None, "Token for that server", "a text")
     web_ports: Ports = _var((), "Ports of web pages that are opened besides 80, 443 and 8080", "port numbers")
     web_proxy: ProxyUrl = _var(
         None,

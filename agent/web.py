@@ -15,6 +15,7 @@ from tools.robots import Robots
 from tools.search.arxiv import ArxivSearch, is_about_papers
 from tools.search.brave import BraveSearch
 from tools.search.chain import SearchChain
+from tools.search.embeddings import Embedder, EmbeddingsEndpoint
 from tools.search.engines import Engines
 from tools.search.library import Library
 from tools.search.results import SearchProvider
@@ -50,10 +51,19 @@ def manners_of(settings: Settings, closed: Closed = all_open) -> Manners:
 
 
 def build_library(settings: Settings) -> Library:
-    """The library of the settings' folder; its index is kept in the cache, one for each folder."""
-    folder = settings.library_dir.resolve()
-    key = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return Library(folder, settings.cache_dir / "library" / f"{key}.sqlite")
+    """The library of the settings' folder; its index is kept in the cache, one for each folder and model."""
+    folder, embedder = settings.library_dir.resolve(), embedder_of(settings)
+    key = hashlib.sha256(f"{folder} {embedder.name if embedder else ''}".encode("utf-8", "surrogateescape"))
+    index = settings.cache_dir / "library" / f"{key.hexdigest()[:12]}.sqlite"
+    return Library(folder, index, embedder=embedder)
+
+
+def embedder_of(settings: Settings) -> Embedder | None:
+    """The model of embeddings that is set up; None when the library is searched by words only."""
+    if not settings.embeddings_url:
+        return None
+    token = settings.embeddings_token.get_secret_value() if settings.embeddings_token else ""
+    return EmbeddingsEndpoint(settings.embeddings_url, settings.embeddings_model, token)
 
 
 def renderer_of(settings: Settings) -> Renderer | None:

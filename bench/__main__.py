@@ -17,7 +17,7 @@ from rich.text import Text
 
 from agent.errors import ResearchError
 from agent.settings import load_settings
-from bench import evaluation, markdown, model, run, sandbox
+from bench import evaluation, library_size, markdown, model, run, sandbox
 from bench.stage import Stage
 from evals import compare, library
 from evals.figures import Figure, machine, save, show
@@ -55,6 +55,7 @@ SECTIONS = {
     "markdown": Section("HTML to Markdown", lambda stage: markdown.measure(), markdown.OTHER),
     "model": Section("The model", model.measure),
     "run": Section("A run", run.measure),
+    "library-size": Section("A library of 10,000 documents", lambda stage: library_size.measure()),
     "library": Section("The library's questions", measure_library),
     "evaluation": Section("The runner of evaluations", lambda stage: evaluation.measure()),
     "hotpot": Section("Ten questions on a closed web", measure_hotpot, compare.STOCK),

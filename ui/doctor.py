@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent.checkup import not_set_up, searched
+from agent.checkup import embedded, not_set_up, searched
 from agent.errors import ModelError, ResearchError, SandboxError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
@@ -28,7 +28,7 @@ from agent.sandbox.level import LEVELS, NO_CODE, SMALL
 from agent.sandbox.probe import Trial, attack, choose_level
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
-from agent.web import build_library, build_search, manners_of
+from agent.web import build_library, build_search, embedder_of, manners_of
 from lock import landlock, seccomp
 from tools.rendering.chromium import chromium_here
 from ui.launch import need_free_port
@@ -145,6 +145,9 @@ def _searching(settings: Settings) -> Iterator[Finding]:
         unread = f", {len(problems)} cannot be read whole: {problems[0]}" if problems else ""
         state = State.OK if progress.total and progress.is_whole and not problems else State.NOTE
         yield Finding("library", f"{progress} in {settings.library_dir.name}{unread}", state)
+        if (embedder := embedder_of(settings)) is not None:
+            answers, told = embedded(embedder)
+            yield Finding("  by meaning", told, State.OK if answers else State.NOTE)
     finally:
         library.close()
 

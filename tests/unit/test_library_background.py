@@ -62,12 +62,12 @@ def test_the_app_starts_at_once_and_a_search_says_how_much_of_the_library_it_kno
         assert eventually(lambda: books.progress == Progress(0, 13))
         chain = SearchChain([books])
         assert chain.status() == "library only (0 of 13 read)"
-        told = "Nothing was found for 'word3' (of the library only 0 of 13 read so far)"
+        told = "Nothing was found for 'word3' (library: 0 of 13 read)"
         assert str(chain.search("word3")).startswith(told)
         other.put("n3.md", *books._indexer._look().files["n3.md"], reading.parsed(folder, "n3.md", 40))
         other.commit()
         assert eventually(lambda: books.progress == Progress(1, 13))
-        assert str(chain.search("word3")).endswith("(of the library only 1 of 13 read so far)")
+        assert str(chain.search("word3")).endswith("(library: 1 of 13 read)")
     other.close()
 
 

@@ -90,7 +90,7 @@ class SearchChain:
                 f"The search failed ({reasons or 'no place to search is set up'}): "
                 "try again later, or visit an address that you know."
             )
-        unread = [f"of the library only {each} so far" for each in self._caveats()] if found else []
+        unread = [f"library: {each}" for each in self._caveats()] if found else []
         notes = ["the web did not answer, only the library was searched"] if self._web and not web else []
         if web:  # an arXiv that answered must not hide that the web at large did not
             notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
@@ -125,7 +125,7 @@ class SearchChain:
         return f"{self._reached()} ({unread[0]})" if unread else self._reached()
 
     def _caveats(self) -> list[str]:
-        """What the local places have not read yet."""
+        """What the local places leave out now."""
         told = [each.caveat() for each in self._local if isinstance(each, Growing)]
         return [each for each in told if each]
 

@@ -7,18 +7,25 @@ import fcntl
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
+from tools.search.embeddings import Vectors
 from tools.search.reading import Parsed
 from tools.search.snapshot import PER_DOCUMENT, Snapshot
 
-_VERSION = 4
+_VERSION = 5
 _SCHEMA = """
-CREATE TABLE docs(id INTEGER PRIMARY KEY, path TEXT UNIQUE, size INTEGER, changed INTEGER, title TEXT, problem TEXT, note TEXT);
+CREATE TABLE docs(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE, size INTEGER, changed INTEGER,
+    title TEXT, problem TEXT, note TEXT, learned INTEGER DEFAULT 0);
+CREATE INDEX unlearned ON docs(id) WHERE learned = 0;
 CREATE VIRTUAL TABLE passages USING fts5(
     title, heading, header, body, weight UNINDEXED, tokenize="porter unicode61 remove_diacritics 2");
+CREATE TABLE vectors(row INTEGER PRIMARY KEY, vector BLOB);
+CREATE TABLE model(name TEXT);
 CREATE TABLE folder(path TEXT);
 """
 
@@ -98,7 +105,36 @@ class Index:
             self._db.execute(
                 "DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + PER_DOCUMENT - 1)
             )
+            self._db.execute(
+                "DELETE FROM vectors WHERE row BETWEEN ? AND ?", (first, first + PER_DOCUMENT - 1)
+            )
             self._db.execute("DELETE FROM docs WHERE id = ?", (number,))
+
+    def take_vectors_of(self, model: str) -> None:
+        """From now on vectors are this model's; those of another are forgotten."""
+        with self._writer:
+            if self._db.execute("SELECT name FROM model").fetchone() != (model,):
+                for table in ("vectors", "model"):
+                    self._db.execute(f"DELETE FROM {table}")  # noqa: S608 - two names that stand here
+                self._db.execute("UPDATE docs SET learned = 0")
+                self._db.execute("INSERT INTO model VALUES (?)", (model,))
+                self._db.commit()
+
+    def put_vectors(self, rows: Sequence[int], vectors: Vectors) -> None:
+        """Keeps the vector of each of these passages, in half precision."""
+        with self._writer:
+            halves = vectors.astype(np.float16)
+            self._db.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
+                ((row, half.tobytes()) for row, half in zip(rows, halves, strict=True)),
+            )
+
+    def have_vectors(self, numbers: Iterable[int]) -> None:
+        """Notes that these documents have all their vectors."""
+        with self._writer:
+            self._db.executemany(
+                "UPDATE docs SET learned = 1 WHERE id = ?", ((number,) for number in numbers)
+            )
 
     def commit(self) -> None:
         """Makes what was written last, and lets readers see it."""
@@ -147,7 +183,7 @@ class Index:
         same_version = db.execute("PRAGMA user_version").fetchone()[0] == _VERSION
         if same_version and db.execute("SELECT path FROM folder").fetchone() == (self._folder,):
             return db
-        for table in ("docs", "passages", "folder"):
+        for table in ("docs", "passages", "vectors", "model", "folder"):
             db.execute(f"DROP TABLE IF EXISTS {table}")
         db.executescript(_SCHEMA)
         db.execute("INSERT INTO folder VALUES (?)", (self._folder,))

@@ -13,6 +13,7 @@ from pathlib import Path
 from tools.search.apart import ReadApart
 from tools.search.folder import Scan, scan
 from tools.search.index import Index
+from tools.search.meaning import Meaning
 from tools.search.reading import Parsed, parsed
 
 Read = Callable[[str, int], Parsed]
@@ -50,10 +51,13 @@ class Progress:
 class Indexer:
     """Thread-safe."""
 
-    def __init__(self, folder: Path, index: Index, scan_seconds: float) -> None:
-        """`scan_seconds`: how often the folder is looked at, at most."""
+    def __init__(
+        self, folder: Path, index: Index, scan_seconds: float, meaning: Meaning | None = None
+    ) -> None:
+        """`scan_seconds`: how often the folder is looked at, at most. `meaning`: what gives passages their vectors."""
         self._folder = folder
         self._index = index
+        self._meaning = meaning
         self._scan_seconds = scan_seconds
         self._updating = threading.RLock()
         self._scanned = -math.inf
@@ -96,7 +100,10 @@ class Indexer:
             if seconds < math.inf:
                 with self._apart as apart:
                     return self._update(apart.read, time.monotonic() + seconds, wait=False) or 0
-            return self._update(partial(parsed, self._folder), math.inf, wait=True) or 0
+            changes = self._update(partial(parsed, self._folder), math.inf, wait=True) or 0
+            if self._meaning is not None:
+                self._meaning.learn(self._closing.is_set)
+            return changes
 
     def close(self) -> None:
         """Ends the reading in the background; what was read is kept."""
@@ -118,6 +125,8 @@ class Indexer:
                     "The library's index cannot be brought up to date (%s); it is tried again.", error
                 )
             self._current.set()
+            if done is not None and self._meaning is not None:
+                self._meaning.learn(lambda: self._closing.is_set() or self._wanted.is_set())
             self._closing.wait(self._pause)
             self._wanted.wait(_OTHER_SECONDS if done is None else _IDLE_SECONDS)
 

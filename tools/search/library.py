@@ -9,15 +9,18 @@ Addresses are library://<path in the folder>.
 import difflib
 import math
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
 from tools.errors import FetchError, SearchError
 from tools.page import Document
+from tools.search.embeddings import Embedder
 from tools.search.folder import is_searched
+from tools.search.fusion import fused
 from tools.search.index import Index
 from tools.search.indexing import Indexer, Progress
+from tools.search.meaning import Meaning
 from tools.search.ranking import Ranked, ranked
 from tools.search.reading import SCHEME, address_of, library_document
 from tools.search.results import NO_FILTERS, Filter, Filters, SearchResult
@@ -41,14 +44,22 @@ class Library:
     home = ""
     filters: frozenset[Filter] = frozenset()
 
-    def __init__(self, folder: Path, index_path: Path | None, *, scan_seconds: float = 2.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        index_path: Path | None,
+        *,
+        scan_seconds: float = 2.0,
+        embedder: Embedder | None = None,
+    ) -> None:
         """`index_path`: the index's file, made when missing; None keeps it in memory.
 
-        `scan_seconds`: how often the folder is looked at, at most.
+        `scan_seconds`: how often the folder is looked at, at most. `embedder`: searches by meaning too.
         """
         self.folder = folder.resolve()
         self._index = Index(index_path, self.folder)
-        self._indexer = Indexer(self.folder, self._index, scan_seconds)
+        self._meaning = Meaning(self._index, embedder) if embedder else None
+        self._indexer = Indexer(self.folder, self._index, scan_seconds, self._meaning)
 
     def start(self) -> None:
         """Reads in the background from now on; returns at once."""
@@ -78,17 +89,22 @@ class Library:
             return []
         try:
             self._indexer.bring_up_to_date(_PATIENCE)
+            meant = self._meaning.vector_of(query) if self._meaning else None
             with self._index.reading() as index:
-                return self._results(index, terms, ranked(index, terms), limit)
+                found = list(_worth_showing(index, terms, ranked(index, terms)))
+                if self._meaning and meant is not None:
+                    found = fused(found, self._meaning.nearest(index, meant))
+                return [self._result(index, terms, each) for each in found[:limit]]
         except (sqlite3.Error, OSError) as error:
             raise SearchError(
                 f"The library's index cannot be used ({error}): delete its file and start again."
             ) from error
 
     def caveat(self) -> str:
-        """How much was read, in a few words; empty when that is all."""
+        """What a search leaves out now, in a few words; empty when nothing."""
         progress = self._indexer.progress
-        return "" if progress.is_whole else str(progress)
+        unread = "" if progress.is_whole else str(progress)
+        return "; ".join(filter(None, [unread, self._meaning.problem if self._meaning else ""]))
 
     def read(self, url: str) -> Document:
         """The document at a library:// address. Raises FetchError or DocumentError."""
@@ -115,25 +131,26 @@ class Library:
             return index.problems() + sorted(self._indexer.nameless)
 
     def close(self) -> None:
+        if self._meaning is not None:
+            self._meaning.close()
         self._indexer.close()
         self._index.close()
 
-    def _results(
-        self, index: Snapshot, terms: list[Term], found: list[Ranked], limit: int
-    ) -> list[SearchResult]:
-        weakest = max(_WEAKEST, 0.45 * max((each.match for each in found), default=0.0))
-        own = [term[:1] for term in terms]
-        results: list[SearchResult] = []
-        for each in found:
-            path, title = index.about(each.number)
-            if each.match >= (_WEAKEST / 2 if mentions(own, title) else weakest):
-                snippet = snippet_of(*index.around(each.row), terms, title)
-                results.append(
-                    SearchResult(title, address_of(path), snippet, self.name, round(each.match, 3))
-                )
-            if len(results) == limit:
-                break
-        return results
+    def _result(self, index: Snapshot, terms: list[Term], found: Ranked) -> SearchResult:
+        path, title = index.about(found.number)
+        snippet = snippet_of(*index.around(found.row), terms, title)
+        return SearchResult(title, address_of(path), snippet, self.name, round(found.match, 3))
+
+
+def _worth_showing(index: Snapshot, terms: list[Term], found: list[Ranked]) -> Iterator[Ranked]:
+    """Those with enough of the question's words, or with some of them in their title."""
+    weakest = max(_WEAKEST, 0.45 * max((each.match for each in found), default=0.0))
+    own = [term[:1] for term in terms]
+    for each in found:
+        if each.match >= weakest or (
+            each.match >= _WEAKEST / 2 and mentions(own, index.about(each.number)[1])
+        ):
+            yield each
 
 
 def _meant(wanted: str, paths: Iterable[str]) -> str | None:

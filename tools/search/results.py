@@ -109,8 +109,8 @@ class SearchProvider(Protocol):
 
 @runtime_checkable
 class Growing(Protocol):
-    """A place that can be searched before it has read everything."""
+    """A place that can be searched before it has read everything, or when a part of it fails."""
 
     def caveat(self) -> str:
-        """How much it has read, in a few words; empty when that is all."""
+        """What a search leaves out now, in a few words; empty when nothing."""
         ...

@@ -104,6 +104,41 @@ class Snapshot:
         )
         return {number for (number,) in found}
 
+    def passages(self, number: int) -> list[tuple[int, Passage]]:
+        """(row, passage) of a document, in order."""
+        first = number * PER_DOCUMENT
+        found = self._db.execute(
+            "SELECT rowid, heading, header, body, weight FROM passages WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
+            (first, first + PER_DOCUMENT - 1),
+        )
+        return [(row, Passage(*fields)) for row, *fields in found]
+
+    def without_vectors(self) -> list[int]:
+        """The documents that lack theirs."""
+        return [number for (number,) in self._db.execute("SELECT id FROM docs WHERE learned = 0 ORDER BY id")]
+
+    def has_vectors_of(self, model: str) -> bool:
+        """Whether there are vectors, and they are this model's."""
+        is_this = self._db.execute("SELECT name FROM model").fetchone() == (model,)
+        return is_this and self._db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
+
+    def count_vectors(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    def vectors_after(self, row: int) -> tuple[list[int], list[bytes]]:
+        """The rows above `row`, and their vectors in half precision."""
+        found = self._db.execute(
+            "SELECT row, vector FROM vectors WHERE row > ? ORDER BY row", (row,)
+        ).fetchall()
+        return [row for row, _ in found], [vector for _, vector in found]
+
+    def existing(self, numbers: Iterable[int]) -> set[int]:
+        """Which of these documents there are."""
+        found = self._db.execute(
+            "SELECT id FROM docs WHERE id IN (SELECT value FROM json_each(?))", (json.dumps([*numbers]),)
+        )
+        return {number for (number,) in found}
+
     def around(self, row: int) -> tuple[int, list[Passage]]:
         """A document's passages (of a long one those near to `row`) in order, and the place of `row` among them."""
         first = row - place_in(row)
