@@ -175,7 +175,8 @@ class SearchChain:
                 got[name] = answer
         for name in waiting:
             failed[name] = self._resting.add(name, "did not answer in time")
-        return {p.name: got[p.name] for p in asked if p.name in got}, failed
+        in_order = {p.name: failed[p.name] for p in suited if p.name in failed}
+        return {p.name: got[p.name] for p in asked if p.name in got}, in_order
 
     def _probe(self) -> None:
         homes = {urlsplit(p.home).netloc: p.home for p in self._web if p.home}
