@@ -1,6 +1,7 @@
 """Whatever an evaluation is given that it cannot use is told in one sentence, before anything is asked or lost."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,7 @@ def test_a_half_written_results_file_costs_that_line_and_no_other(tail: bytes, f
     [
         ({"TGI_URL": "http://127.0.0.1:9"}, "RAY_ADDRESS is not set"),
         ({"RAY_ADDRESS": "10.0.0.5:6379"}, "The embedded model serves one machine"),
+        ({"RAY_ADDRESS": "10.0.0.5:6379", "TGI_URL": "http://127.0.0.1:9"}, "Ray is not installed"),
     ],
 )
 def test_a_cluster_that_cannot_be_used_is_told_before_anything_is_begun(
@@ -123,6 +125,7 @@ def test_a_cluster_that_cannot_be_used_is_told_before_anything_is_begun(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)  # as where the extra is not installed
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "q.jsonl").write_text(json.dumps({"question": "?", "answer": "!"}))
