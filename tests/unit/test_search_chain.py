@@ -113,6 +113,21 @@ def test_one_failing_provider_does_not_take_the_others_along() -> None:
     assert chain.status() == "web"
 
 
+def test_a_library_that_fails_beside_a_web_that_answers_is_said() -> None:
+    library = Place("library", SearchError("its index cannot be used"), local=True)
+    assert str(SearchChain([library, Place("web", [])]).search("x")).startswith(
+        "Nothing was found for 'x' (the library did not answer)"
+    )
+    results = SearchChain([library, Place("web", hits("web", 1))]).search("x")
+    assert str(results).endswith("\n(the library did not answer)")
+
+
+def test_the_library_is_not_said_to_be_filtered_by_dates() -> None:
+    library = Place("library", hits("library", 1), local=True)
+    results = SearchChain([library]).search("x", filters=Filters(language="de"))
+    assert results.remark == "library cannot filter by language"
+
+
 def test_the_mode_decides_where_is_searched() -> None:
     web, library = Place("web", hits("web", 1)), Place("library", hits("library", 1), local=True)
     assert titles(SearchChain([web, library], mode="library").search("x")) == ["library 1"]

@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from ddgs.engines.duckduckgo import Duckduckgo
+from ddgs.engines.mojeek import Mojeek
 
 from tests.local_web import Answer, LocalWeb, Request
 from tools.errors import SearchError
@@ -20,6 +22,7 @@ from tools.search.searxng import SearxngSearch
 from tools.search.serpapi import SerpApiSearch
 from tools.search.serper import SerperSearch
 from tools.search.tavily import TavilySearch
+from tools.search.web import WebSearch
 from tools.search.wikipedia import WikipediaSearch, is_for_wikipedia
 
 KEY = "key-that-is-secret"
@@ -318,9 +321,76 @@ def test_wikipedia_and_arxiv_are_asked_on_their_occasions() -> None:
 @pytest.mark.parametrize(
     ("one", "two"),
     [("https://www.example.org/a/?utm_source=x&b=1", "http://example.org/a?b=1#top"), ("https://en.m.wikipedia.org/wiki/Mars", "https://en.wikipedia.org/wiki/Mars"),
-     ("https://example.org/index.html", "https://example.org/"), ("https://m.example.org/a?fbclid=1", "https://example.org/a")],
+     ("https://example.org/index.html", "https://example.org/"), ("https://m.example.org/a?fbclid=1", "https://example.org/a"),
+     ("https://arxiv.org/abs/1706.03762v7", "https://export.arxiv.org/pdf/1706.03762.pdf"), ("https://example.org/caf%C3%A9", "https://example.org/café"),
+     ("https://example.org:443/a?x=1&y=2", "http://example.org/a?y=2&x=1")],
 )  # fmt: skip
 def test_one_page_under_two_addresses_is_listed_once(one: str, two: str) -> None:
     rows = {"results": [{"title": "T", "url": one, "content": ""}, {"title": "U", "url": two, "content": ""}]}
     with LocalWeb({"/search": answer_of(rows)}) as web:
         assert [r.title for r in SearchChain([engine("tavily", web)]).search("x")] == ["T"]
+
+
+DUCKDUCKGO = """<html><body><div class="results"><div class="result results_links"><div class="links_main links_deep result__body">
+<h2 class="result__title"><a rel="nofollow" class="result__a" href="https://www.apple.com/">Apple</a></h2>
+<a class="result__snippet" href="https://www.apple.com/">Discover the <b>innovative</b> world.</a></div></div>
+<div class="result result--ad"><div class="result__body"><h2><a href="https://duckduckgo.com/y.js?ad=1">Ad</a></h2>
+<a href="https://duckduckgo.com/y.js?ad=1">Buy</a></div></div></div></body></html>"""
+MOJEEK = """<html><body><ul class="results-standard"><li class="r1"><a class="ob" href="https://www.apple.com/newsroom/"></a>
+<h2><a class="title" href="https://www.apple.com/newsroom/">Newsroom</a></h2><p class="s">Apple news.</p></li></ul></body></html>"""
+
+
+@pytest.fixture
+def keyless(monkeypatch: pytest.MonkeyPatch) -> Callable[[LocalWeb], WebSearch]:
+    """The keyless search, whose engines stand on loopback."""
+
+    def at(web: LocalWeb) -> WebSearch:
+        monkeypatch.setattr(Duckduckgo, "search_url", web.url("/html/"))
+        monkeypatch.setattr(Mojeek, "search_url", web.url("/search"))
+        return WebSearch(backend="duckduckgo,mojeek")
+
+    return at
+
+
+def test_the_keyless_search_gives_what_its_engines_find(keyless: Callable[[LocalWeb], WebSearch]) -> None:
+    with LocalWeb({"/html/": DUCKDUCKGO, "/search": MOJEEK}) as web:
+        found = keyless(web).search("apple inc", 5, Filters("apple.com", date.today(), None, "de"))
+        asked = next(request for request in web.requests if request.path == "/html/")
+    assert {(r.title, r.url, r.snippet, r.provider) for r in found} == {
+        ("Apple", "https://www.apple.com/", "Discover the innovative world.", "web"), ("Newsroom", "https://www.apple.com/newsroom/", "Apple news.", "web"),
+    }  # fmt: skip
+    assert parse_qs(asked.body.decode()) == {"q": ["apple inc site:apple.com"], "l": ["de-de"], "df": ["d"]}
+
+
+@pytest.mark.parametrize("status", [202, 403, 429, 503])
+def test_keyless_engines_that_let_nobody_search_have_not_found_nothing(
+    status: int, keyless: Callable[[LocalWeb], WebSearch]
+) -> None:
+    wall = Answer(status, body="<html>Are you a robot?")
+    with LocalWeb({"/html/": wall, "/search": wall}) as web:
+        with pytest.raises(SearchError, match=f"(duckduckgo|mojeek) answered {status}"):
+            keyless(web).search("apple inc", 5)
+        chain = SearchChain([keyless(web)])
+        for _ in range(2):
+            with pytest.raises(SearchError, match=f"answered {status}"):
+                chain.search("apple inc")
+        assert len(web.requests) == 4  # it rests after the second search
+        assert chain.status() == "the web does not answer"
+
+
+def test_keyless_engines_that_answer_without_results_have_found_nothing(
+    keyless: Callable[[LocalWeb], WebSearch],
+) -> None:
+    with LocalWeb({"/html/": "<html><body>No results.</body></html>", "/search": Answer(403)}) as web:
+        assert keyless(web).search("qwxyz", 5) == []
+
+
+def test_results_from_another_time_are_left_out_where_they_tell_theirs() -> None:
+    found = [
+        {"title": title, "url": f"https://nasa.gov/{title}", "content": "c", "publishedDate": day}
+        for title, day in (("early", "2023-12-31T10:00:00"), ("in", "2024-02-01T00:00:00"), ("late", "2024-03-05"), ("unknown", None))
+    ]  # fmt: skip
+    with LocalWeb({"/search": answer_of({"results": found})}) as web:
+        results = SearchChain([engine("searxng", web)]).search("moons", 5, LATE)
+    assert [result.title for result in results] == ["in", "unknown"]
+    assert results.remark == "searxng cannot filter by dates"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Literal
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from tools.errors import SearchError, ToolFailure
 from tools.manners import Closed, all_open
@@ -22,6 +22,9 @@ Occasion = Callable[[str, Filters], bool]
 _GOOD_MATCH = 0.75
 # What links add to an address to see where a reader came from.
 _TRACKING = re.compile(r"^(utm_.*|fbclid|gclid|msclkid|mc_cid|mc_eid|igshid|ref_src|spm)$")
+
+# The abstract, the PDF and the HTML of a paper, in any version.
+_PAPER = re.compile(r"/(?:abs|pdf|html)/([a-z.-]+/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?$", re.IGNORECASE)
 
 
 class SearchChain:
@@ -94,10 +97,12 @@ class SearchChain:
         notes = ["the web did not answer, only the library was searched"] if self._web and not web else []
         if web:  # an arXiv that answered must not hide that the web at large did not
             notes += [f"{each.name} did not answer" for each in self._general if each.name in web_failed]
+        unread += [f"the {name} did not answer" for name in failed]
         notes += unread
-        remark = "; ".join(_unfiltered([p for p in self._web if web.get(p.name)], filters) + unread)
+        answered = [p for p in [*self._local, *self._web] if found.get(p.name) or web.get(p.name)]
+        remark = "; ".join(_unfiltered(answered, filters) + unread)
         local = [result for results in found.values() for result in results]
-        fitting = [[r for r in results if filters.fits_site(r.url)] for results in web.values()]
+        fitting = [[r for r in results if filters.fits(r)] for results in web.values()]
         closed = {r.url: why for r in chain.from_iterable(fitting) if (why := self._closed(r.url))}
         from_web = [[r for r in results if r.url not in closed] for results in fitting]
         return SearchResults(_merged(local, from_web, limit), query, "; ".join(notes), remark, closed)
@@ -201,7 +206,10 @@ def _always(query: str, filters: Filters) -> bool:
 
 
 def _unfiltered(answered: Sequence[SearchProvider], filters: Filters) -> list[str]:
-    """Which of the filters were not applied by whom; the site's is applied here in any case."""
+    """Which of the filters were not applied by whom; the site's is applied here in any case.
+
+    Of those that cannot filter by dates only results that give theirs are filtered, here too.
+    """
     notes = []
     for kind in sorted(filters.used - {"site"}):
         names = [provider.name for provider in answered if kind not in provider.filters]
@@ -228,9 +236,15 @@ def _key(url: str) -> str:
     """What two addresses of one page have in common."""
     try:
         parts = urlsplit(url.split("#")[0].strip())
+        port = parts.port
     except ValueError:
         return url
-    host = re.sub(r"^(www\d?|m|mobile|amp)\.|(?<=\.)m\.(?=\w+\.\w+$)", "", parts.netloc.lower())
-    path = re.sub(r"/(index\.(html?|php)|amp)?/?$", "", parts.path)
-    query = [(key, value) for key, value in parse_qsl(parts.query, True) if not _TRACKING.match(key)]
-    return f"{host}{path}?{urlencode(query)}"
+    host = re.sub(
+        r"^(www\d?|m|mobile|amp)\.|(?<=\.)m\.(?=\w+\.\w+$)", "", parts.hostname or parts.netloc.lower()
+    )
+    place = host if port in (None, 80, 443) else f"{host}:{port}"
+    path = re.sub(r"/(index\.(html?|php)|amp)?/?$", "", unquote(parts.path))
+    if host.endswith("arxiv.org") and (paper := _PAPER.match(path)):
+        return f"arxiv.org/{paper[1]}"
+    query = sorted((key, value) for key, value in parse_qsl(parts.query, True) if not _TRACKING.match(key))
+    return f"{place}{path}?{urlencode(query)}"

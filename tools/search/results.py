@@ -36,6 +36,15 @@ class Filters:
             return not self.site
         return not self.site or host == self.site or host.endswith(f".{self.site}")
 
+    def fits(self, result: "SearchResult") -> bool:
+        """Whether a result is one of the site, and not known to be from another time."""
+        try:
+            published = date.fromisoformat(result.date[:10])
+        except ValueError:
+            return self.fits_site(result.url)
+        in_time = (self.after or published) <= published <= (self.before or published)
+        return in_time and self.fits_site(result.url)
+
 
 NO_FILTERS = Filters()
 
