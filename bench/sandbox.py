@@ -3,17 +3,18 @@
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from smolagents.local_python_executor import LocalPythonExecutor
+from smolagents.local_python_executor import LocalPythonExecutor, PythonExecutor
 
-from agent.errors import SandboxError
 from agent.sandbox.executor import SandboxExecutor
+from agent.sandbox.level import LEVELS, SMALL, Level
 from agent.sandbox.pool import BoxPool
-from agent.sandbox.probe import choose_level
+from agent.sandbox.probe import choose_level, probe
 from agent.sandbox.wire.limits import Limits
-from bench.stop import measure_stop
+from bench.stop import measure_stop, processes
 from evals.figures import Figure
 
 OTHER = "LocalPythonExecutor"
@@ -29,58 +30,54 @@ SNIPPETS = (
     "a, b = 0, 1\nfor _ in range(20_000):\n    a, b = b, (a + b) % 1_000_007\na",
     "def collatz(n):\n    length = 0\n    while n > 1:\n        n = n // 2 if n % 2 == 0 else 3 * n + 1\n        length += 1\n    return length\nmax(range(1, 800), key=collatz)",
 )
-_CALLS = "import time\nt = time.perf_counter()\nfor _ in range(500):\n    x = echo(1)\n(time.perf_counter() - t) * 2"
+_CALLS = 500
+_PANDAS = "import pandas"
 
 
 def measure() -> list[Figure]:
-    """Start, overhead, memory, speed and stop of a box; the pool's first box is loaded before the clock starts."""
-    level = choose_level()
-    cold, warm = BoxPool(level, size=0), BoxPool(level, size=1)
+    """What a box costs at each level that holds here, its speed against the other, and how it stops."""
     figures = [
-        Figure("probe and choice of the level", _milliseconds(choose_level, 5), "ms", aim="under 1,000 ms"),
-        Figure(
-            "box start, cold, with pandas loaded",
-            _milliseconds(lambda: _start(cold), 9),
-            "ms",
-            aim="at most 300 ms",
-        ),
-        Figure(
-            "box start, from the warm pool",
-            statistics.median(_warm_start(warm) for _ in range(9)),
-            "ms",
-            aim="at most 20 ms",
-        ),
+        Figure("probe and choice of the level", _milliseconds(choose_level, 5), "ms", aim="under 1,000 ms")
     ]
+    levels = [level for level in LEVELS.values() if level.runs_code and not probe(level.number)]
+    for level in levels:
+        figures += _level(level, compared=level == levels[0])
+    for level in levels:
+        figures += measure_stop(level)
+    return figures
+
+
+def _level(level: Level, compared: bool) -> list[Figure]:
+    """Start, overhead and memory; the pool's first box is loaded before the clock starts."""
+    cold, warm = BoxPool(level, size=0), BoxPool(level, size=1)
+    start, warm_start = _milliseconds(lambda: _start(cold), 9), [_warm_start(warm) for _ in range(7)]
     box, local = _executor(warm), LocalPythonExecutor(additional_authorized_imports=["time"])
     try:
         local.send_tools({"echo": _echo})
-        box("import pandas")
+        box("1" if level == SMALL else _PANDAS)
         warm.close()
-        figures += [
+        their_step = _milliseconds(lambda: local("1"), 300) if compared else None
+        their_call = _call(local) if compared else None
+        figures = [
+            Figure("box start, cold", start, "ms", aim="at most 300 ms"),
+            Figure("box start, from the warm pool", statistics.median(warm_start), "ms", aim="at most 20 ms"),
             Figure(
-                "overhead of a step",
-                _milliseconds(lambda: box("1"), 300),
-                "ms",
-                _milliseconds(lambda: local("1"), 300),
-                aim="at most 0.5 ms",
+                "overhead of a step", _milliseconds(lambda: box("1"), 300), "ms", their_step, "at most 0.5 ms"
             ),
-            Figure(
-                "round trip of a tool",
-                float(box(_CALLS).output),
-                "ms",
-                float(local(_CALLS).output),
-                aim="at most 0.3 ms",
-            ),
-            Figure("memory of a box with pandas (RSS)", _resident_mb(box), "MB", aim="at most 110 MB"),
-            *_loaded_memory(box),
-            _snippets(box, local),
-            *_level_two(),
-            *measure_stop(cold),
+            Figure("round trip of a tool", _call(box), "ms", their_call, "at most 0.3 ms"),
+            Figure("memory of a box (RSS)", _resident_mb(box), "MB", aim="at most 110 MB"),
         ]
+        if compared:
+            figures += [*_loaded_memory(box), _snippets(box, local)]
+        return [replace(figure, name=f"level {level}: {figure.name}") for figure in figures]
     finally:
         box.cleanup()
         cold.close()
-    return figures
+
+
+def _call(executor: PythonExecutor) -> float:
+    """Milliseconds of one of many calls in one step."""
+    return _milliseconds(lambda: executor(f"for i in range({_CALLS}):\n    x = echo(1)"), 3) / _CALLS
 
 
 def _loaded_memory(box: SandboxExecutor) -> list[Figure]:
@@ -90,24 +87,6 @@ def _loaded_memory(box: SandboxExecutor) -> list[Figure]:
         box(code)
         figures.append(Figure(f"… and with {code.split()[1].split('.')[0]} too", _resident_mb(box), "MB"))
     return figures
-
-
-def _level_two() -> list[Figure]:
-    """Start and memory of a box that opens no file, where that level holds."""
-    try:
-        pool = BoxPool(choose_level(2), size=0)
-    except SandboxError:
-        return []
-    box = _executor(pool)
-    try:
-        box("import pandas")
-        return [
-            Figure("box start, cold, at level 2", _milliseconds(lambda: _start(pool), 3), "ms"),
-            Figure("memory of a box with pandas at level 2 (RSS)", _resident_mb(box), "MB"),
-        ]
-    finally:
-        box.cleanup()
-        pool.close()
 
 
 def _snippets(box: SandboxExecutor, local: LocalPythonExecutor) -> Figure:
@@ -155,6 +134,10 @@ def _warm_start(pool: BoxPool) -> float:
 
 
 def _resident_mb(executor: SandboxExecutor) -> float:
+    """Of the box's processes together; what they share with others is counted in full."""
     assert executor._box is not None
-    lines = Path(f"/proc/{executor._box.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmRSS"))
+    kilobytes = 0
+    for pid in processes(executor._box.pid):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        kilobytes += next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    return kilobytes / 1000

@@ -6,7 +6,7 @@ numpy pandas datetime collections itertools statistics random
 
 # Where files cannot be opened any more: what is more than one file of Python code, which the host sends when asked.
 _BINARIES = """
-_asyncio _bisect _blake2 _bz2 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _contextvars _csv
+_bisect _blake2 _bz2 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _contextvars _csv
 _ctypes _datetime _decimal _elementtree _hashlib _heapq _json _lsprof _lzma _md5 _multibytecodec _opcode _pickle
 _posixsubprocess _queue _random _sha1 _sha2 _sha256 _sha3 _sha512 _socket _sqlite3 _statistics _struct _uuid _zoneinfo
 array audioop binascii cmath fcntl grp math mmap pyexpat resource select termios unicodedata zlib

@@ -115,3 +115,8 @@ def test_a_box_that_asks_for_modules_without_end_is_ended():
     with pytest.raises(BoxLost, match="asked for more than 5,000 modules"):
         box("import sys\nask = sys.meta_path[-1].ask\nwhile True: ask('no_such')")
     box.cleanup()
+
+
+def test_a_figure_waits_for_the_fonts_that_can_draw_it_only(box):
+    code = "import matplotlib.font_manager as fonts\nfonts.findfont('DejaVu Sans')[-14:], len(fonts.fontManager.afmlist), fonts._afm.AFM.__name__"
+    assert box(code).output == "('DejaVuSans.ttf', 0, 'AFM')"
