@@ -1,5 +1,6 @@
 """What pages, models and strangers write and send to take over the page, or to get something out of it."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -57,6 +58,33 @@ def test_while_a_run_is_shown_the_browser_asks_nobody_but_the_app(tab: Tab, app:
     assert len(asked) > 20
     strangers = [url for url in asked if urlsplit(url).scheme not in ("data", "blob")]
     assert {urlsplit(url).netloc for url in strangers} == {own}
+
+
+def test_the_policy_of_the_page_refuses_nothing_that_the_page_needs(page: Tab, app: App, notes: Path) -> None:
+    page.add_init_script(
+        """window.refused = [];
+        document.addEventListener("securitypolicyviolation", event => window.refused.push(event.blockedURI));"""
+    )
+    page.goto(app.address)
+    ask(page, "Draw the lengths of the Orme and the Quill.")
+    expect(ended(page)).to_be_visible(timeout=20_000)
+    step(page, 1).click()
+    expect(page.get_by_role("img", name="figure")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(notes)
+    expect(page.get_by_role("button", name="Remove file")).to_be_attached()
+    page.get_by_role("button", name="Light or dark").click()
+    assert page.evaluate("window.refused") == []
+
+
+def test_a_link_of_an_answer_opens_elsewhere_and_does_not_tell_where_it_stood(tab: Tab) -> None:
+    ask(tab, "Show something hostile.")
+    expect(ended(tab)).to_be_visible()
+    links = "[...document.querySelectorAll('#chat a[href^=http], #rail a[href^=http]')]"
+    found = tab.evaluate(f"{links}.map(link => [link.target, link.rel])")
+    assert len(found) > 5
+    assert all(target == "_blank" and "noopener" in rel and "noreferrer" in rel for target, rel in found), (
+        found
+    )
 
 
 def test_nothing_on_the_page_reads_backwards(tab: Tab) -> None:
