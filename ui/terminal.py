@@ -145,7 +145,9 @@ class Narrator:
         if event.answer:
             self._steps.print()
             text = plain(event.answer)
-            self._answer.print(Markdown(text) if self._answer.is_terminal else Text(text), soft_wrap=True)
+            # A link shows where it leads: a terminal opens any scheme, whatever its words say.
+            shown = Markdown(text, hyperlinks=False) if self._answer.is_terminal else Text(text)
+            self._answer.print(shown, soft_wrap=True)
             for place, source in enumerate(event.sources, 1):
                 mark = SOURCE_MARKS.get(source.status, "unverified")
                 quote = f"“{source.quote}”" if source.quote else ""

@@ -65,6 +65,14 @@ def test_a_page_cannot_move_the_cursor_or_rename_the_window() -> None:
     assert r"print('\u202ex')" in told(events)[0]
 
 
+def test_a_link_of_an_answer_shows_where_it_leads() -> None:
+    shown = io.StringIO()
+    narrator = Narrator(Console(file=io.StringIO()), Console(file=shown, force_terminal=True, width=100))
+    text = "See [your bank](file:///etc/passwd) and ![a](http://spy.example/x.png)."
+    narrator.tell([RunEnded(Outcome.ANSWERED, text, (), "", 1.0, Usage(), 1)])
+    assert "\x1b]8" not in shown.getvalue() and "file:///etc/passwd" in shown.getvalue()
+
+
 @pytest.mark.parametrize(
     ("outcome", "code", "said"),
     [
