@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -188,19 +187,6 @@ def test_searches_and_changes_from_many_threads_do_not_meet(folder: Path, tmp_pa
     for thread in threads:
         thread.join()
     assert failed == []
-
-
-def test_hundreds_of_documents_are_searched_in_a_moment(tmp_path: Path) -> None:
-    for number in range(300):
-        (tmp_path / f"{number}.txt").write_text(
-            f"Report {number} about topic{number % 7} and the common word.\n\n" * 5
-        )
-    books = Library(tmp_path, None)
-    books.refresh()
-    started = time.monotonic()
-    for number in range(20):
-        assert books.search(f"report {number} topic common")
-    assert (time.monotonic() - started) / 20 < 0.05
 
 
 def test_sentences_end_at_full_stops_and_not_at_initials() -> None:

@@ -10,6 +10,8 @@ from tools.search.words import Term
 _CANDIDATES = 80
 # The common words of a question are left out where the rare ones alone have so many passages.
 _MOST_RANKED = 4_000
+# So many rows are sooner read at once than looked up one by one.
+_RARE = 500
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,8 @@ def ranked(index: Snapshot, terms: list[Term]) -> list[Ranked]:
     ]
     rows = [row for row, _, _ in candidates]
     numbers = {document_of(row) for row in rows}
-    passages: list[set[int]] = []
-    documents: list[set[int]] = []
-    for term, spread in zip(terms, spreads, strict=True):
-        having = index.having(term, rows) if spread.passages else set()
-        known = {document_of(row) for row in having}
-        passages.append(having)
-        documents.append(known | index.documents_having(term, numbers - known) if spread.passages else known)
+    having = [_having(index, term, spread, rows) for term, spread in zip(terms, spreads, strict=True)]
+    passages, documents = [each[0] for each in having], [each[1] for each in having]
 
     def share(number: int, having: list[set[int]]) -> float:
         return sum(w for w, each in zip(rarity, having, strict=True) if number in each) / sum(rarity)
@@ -72,4 +69,20 @@ def _candidates(
     if passages:
         in_order = [term for term in terms if term in chosen]
         return index.candidates(in_order, _CANDIDATES)
-    return index.with_all(terms, _CANDIDATES) or index.with_all([by_rarity[0][0]], _CANDIDATES)
+    # Nothing but common words: passages with all of them, or else with all but the commonest.
+    for count in range(len(by_rarity), 0, -1):
+        if found := index.with_all([term for term, _ in by_rarity[:count]], _CANDIDATES):
+            return found
+    return []
+
+
+def _having(index: Snapshot, term: Term, spread: Spread, rows: list[int]) -> tuple[set[int], set[int]]:
+    """Which of these passages, and which of their documents, have a term; of a rare one all that have it."""
+    if not spread.passages:
+        return set(), set()
+    if spread.passages <= _RARE:
+        all_rows = index.rows_with(term)
+        return all_rows, {document_of(row) for row in all_rows}
+    found = index.having(term, rows)
+    known = {document_of(row) for row in found}
+    return found, known | index.documents_having(term, {document_of(row) for row in rows} - known)

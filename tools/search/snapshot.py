@@ -13,7 +13,9 @@ PER_DOCUMENT = 100_000
 
 _AROUND = 200
 # Of a word that more passages have, it is estimated how many documents do.
-_COUNTED = 10_000
+_COUNTED = 5_000
+# Of passages that have nothing but common words, so many are ranked.
+_RANKED = 500
 
 
 @dataclass(frozen=True)
@@ -75,17 +77,25 @@ class Snapshot:
     def candidates(self, terms: Iterable[Term], limit: int) -> list[tuple[int, float, float]]:
         """(row, bm25 with the best one lowest, weight) of the passages with any of the terms, best first."""
         return self._db.execute(
-            "SELECT rowid, bm25(passages, 2.0, 1.5, 1.0, 1.0) AS rank, weight FROM passages"
-            " WHERE passages MATCH ? ORDER BY rank LIMIT ?",
+            "SELECT best.row, best.rank, weight FROM"
+            " (SELECT rowid AS row, bm25(passages, 2.0, 1.5, 1.0, 1.0) AS rank FROM passages"
+            " WHERE passages MATCH ? ORDER BY rank LIMIT ?) AS best"
+            " JOIN passages ON passages.rowid = best.row ORDER BY best.rank, best.row",
             (" OR ".join(quoted(term) for term in terms), limit),
         ).fetchall()
 
     def with_all(self, terms: Iterable[Term], limit: int) -> list[tuple[int, float, float]]:
-        """The same for passages with all of the terms, unranked, in the order of the documents."""
+        """The same for passages with all of the terms; of very many the first few hundred are ranked."""
         return self._db.execute(
-            "SELECT rowid, -1.0, weight FROM passages WHERE passages MATCH ? LIMIT ?",
-            (" AND ".join(f"({quoted(term)})" for term in terms), limit),
+            "SELECT * FROM (SELECT rowid, bm25(passages, 2.0, 1.5, 1.0, 1.0) AS rank, weight FROM passages"
+            " WHERE passages MATCH ? LIMIT ?) ORDER BY rank LIMIT ?",
+            (" AND ".join(f"({quoted(term)})" for term in terms), _RANKED, limit),
         ).fetchall()
+
+    def rows_with(self, term: Term) -> set[int]:
+        """The passages that have a term."""
+        found = self._db.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (quoted(term),))
+        return {row for (row,) in found}
 
     def having(self, term: Term, rows: Collection[int]) -> set[int]:
         """Which of these passages have a term."""

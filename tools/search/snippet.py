@@ -107,6 +107,8 @@ def _own_words(terms: list[Term]) -> list[Term]:
 
 
 def _words(text: str) -> list[str]:
+    if text.isascii():
+        return re.findall(r"[^\W_]+", text.lower())
     folded = unicodedata.normalize("NFKD", text.casefold())
     return re.findall(r"[^\W_]+", "".join(letter for letter in folded if not unicodedata.combining(letter)))
 
