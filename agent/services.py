@@ -25,6 +25,7 @@ from agent.sandbox.level import SMALL
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.sandbox.wire.limits import Limits
+from agent.senses import senses_of
 from agent.settings import ROUTER_URL, Settings
 from agent.store import Store
 from agent.web import build_library, build_search, manners_of, renderer_of
@@ -33,6 +34,7 @@ from tools.manners import Closed, Manners, all_open
 from tools.rendering.renderer import Renderer
 from tools.search.chain import SearchChain
 from tools.search.library import Library
+from tools.senses import Senses
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +145,7 @@ class Services:
         limits: Limits,
         manners: Manners | None = None,
         renderer: Renderer | None = None,
+        senses: Senses | None = None,
     ) -> None:
         self.settings = settings
         self.endpoint = endpoint
@@ -153,6 +156,7 @@ class Services:
         self.limits = limits
         self.manners = manners or Manners()
         self.renderer = renderer
+        self.senses = senses or Senses()
         self.tools: Container[str] | None = None
         """Names of the tools that a session gets; None for all. A comparison gives each side the same few."""
 
@@ -210,6 +214,7 @@ def build_services(
     """
     hide_process()
     command = sandbox_command(settings)
+    senses = senses_of(settings)
     store = _store(settings.data_dir, settings.page_cache_hours * 3600)
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox),
@@ -228,7 +233,7 @@ def build_services(
         log.warning("the model endpoint cannot be used yet: %s", error)
     pool = BoxPool(level, command=command)
     limits, renderer = box_limits(settings), renderer_of(settings)
-    return Services(settings, endpoint, store, library, search, pool, limits, manners, renderer)
+    return Services(settings, endpoint, store, library, search, pool, limits, manners, renderer, senses)
 
 
 def sandbox_command(settings: Settings) -> Command | None:

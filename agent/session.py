@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
@@ -170,6 +171,7 @@ class Session:
             self._files_dir,
             show_targets=not profile.example,
             renderer=services.renderer,
+            senses=replace(services.senses, about=question),
         )
         self._executor.cancel = model.cancel = cancel
 

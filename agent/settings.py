@@ -205,6 +205,24 @@ class Settings(BaseSettings):
     searxng_url: HttpUrl = _var(
         "", "A SearXNG of your own that gives JSON; a private address too", "an http(s) address"
     )
+    vision_model: str = _var(
+        "",
+        "Model that looks at pictures and pages; asked at VISION_URL, else at TGI_URL or with HF_TOKEN",
+        "a model name",
+    )
+    vision_url: HttpUrl = _var(
+        "",
+        "Endpoint of VISION_MODEL: any OpenAI-compatible server, a private address too",
+        "an http(s) address",
+    )
+    vision_token: Token = _var(None, "Token for VISION_URL", "a text")
+    transcription_url: HttpUrl = _var(
+        "",
+        "Server that transcribes recordings, with OpenAI's /v1/audio/transcriptions; a private address too",
+        "an http(s) address",
+    )
+    transcription_model: str = _var("whisper-1", "Model that TRANSCRIPTION_URL is asked for", "a model name")
+    transcription_token: Token = _var(None, "Token for TRANSCRIPTION_URL", "a text")
     library_dir: ExistingFolder = _var(
         PROJECT / "library", "Folder of your own documents", "a path to a folder"
     )

@@ -15,9 +15,10 @@ from tools.fetch import Fetcher
 from tools.find import FoldedText
 from tools.ledger import Ledger
 from tools.page import Document, Link, Page, links_of, plain_text, without_targets
-from tools.reader import Reader, Shelf
+from tools.reader import HTML_TYPES, Reader, Shelf
 from tools.rendering.visited import Rendering
 from tools.search.snippet import best_passages
+from tools.senses import Senses
 from tools.tables import frame_of, table_spans
 from tools.viewport import page_spans, window
 
@@ -63,17 +64,21 @@ class TextBrowser:
         *,
         show_targets: bool = True,
         renderer: Rendering | None = None,
+        senses: Senses | None = None,
     ) -> None:
         """`viewport_chars`: longest text of a page. `files_dir`: the files that a visitor attached.
 
         `show_targets`: whether the text of a page carries the addresses of its
         links; they are in `Page.links` in any case. `renderer`: runs the scripts
-        of a page that is empty without them.
+        of a page that is empty without them. `senses`: look at pictures and listen
+        to recordings.
         """
         if viewport_chars < 100:
             raise ValueError("viewport_chars must be at least 100")
         self.ledger = ledger
-        self._reader = Reader(fetcher, library, files_dir, renderer)
+        self._reader = Reader(fetcher, library, files_dir, renderer, senses)
+        self._renderer = renderer
+        self._vision = senses.vision if senses else None
         self._limit = viewport_chars
         self._show_targets = show_targets
         self._lock = threading.Lock()
@@ -118,6 +123,22 @@ class TextBrowser:
         if folder is None:
             raise DocumentError(f"{url} was not saved: there is no folder for files here.")
         return save(self._reader.fetcher.get(url), folder)
+
+    @property
+    def sees(self) -> bool:
+        """Whether `look` can be used: there is a Chromium, and a vision model."""
+        return self._renderer is not None and self._vision is not None
+
+    def look(self, url: str, question: str = "") -> str:
+        """What a vision model says of how the page at `url` looks in a browser. Raises FetchError, EndpointError."""
+        fetcher = self._reader.fetcher
+        if self._renderer is None or self._vision is None:
+            raise BadArguments("No page can be looked at here: read it with visit_page.")
+        fetched = fetcher.get(url)
+        if fetched.media_type not in HTML_TYPES:
+            raise BadArguments(f"{fetched.url} is no web page to look at: read it with visit_page.")
+        picture = self._renderer.picture(fetched, fetcher).result
+        return self._vision.look(picture, question, fetcher.cancel)
 
     def links(self, words: str = "") -> list[Link]:
         """All links of the document visited last, or those with `words` in their text or address."""
@@ -173,6 +194,8 @@ class TextBrowser:
         With a `question`, of a file longer than a page: the passages that say most about it.
         """
         path = self._reader.attached(name)
+        if question.strip() and self._reader.is_looked_at(path):
+            self._opened(path, question)  # a picture is looked at anew for each question
         first = self.visit(path)
         if not question.strip() or first.pages == 1:
             return first
@@ -180,14 +203,16 @@ class TextBrowser:
         note = f"passages about the question, from all {first.pages} pages; visit_page({path!r}, 1) has the whole"
         return replace(first, text=text, note=note) if text else first
 
-    def _opened(self, url: str) -> _Open:
+    def _opened(self, url: str, question: str = "") -> _Open:
         key = url.split("#")[0] if "://" in url and not is_route(url.partition("#")[2]) else url
+        asked = f"{key}\n{question}" if question else key
         with self._lock:
-            kept = self._kept.get(key)
+            kept = self._kept.get(asked)
             if kept:
+                self._kept[key] = kept
                 self._kept.move_to_end(key)
                 return kept
-        reading = self._reader.read(url)
+        reading = self._reader.read(url, question)
         document = reading.document
         if self.ledger is not None and not reading.doubtful:
             self.ledger.snapshot(document.url, document.title, plain_text(document.markdown))
@@ -196,7 +221,7 @@ class TextBrowser:
         if fragment := url.partition("#")[2] or reading.fragment:
             opened.places[fragment] = place_of(fragment, text, opened.folded, reading.source)
         with self._lock:
-            for name in (key, document.url):
+            for name in (asked, key, document.url):
                 self._kept[name] = opened
             while len(self._kept) > _KEPT_DOCUMENTS:
                 self._kept.popitem(last=False)

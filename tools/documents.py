@@ -26,6 +26,7 @@ from tools.formats.pdfmended import mended_pdf_document
 from tools.formats.rtf import rtf_document
 from tools.formats.signature import kind_of, name_of_binary
 from tools.formats.slides import slides_document
+from tools.formats.sound import sound_document
 from tools.formats.source import Source
 from tools.formats.structured import json_document, xml_document
 from tools.formats.text import (
@@ -78,6 +79,7 @@ BINARY = {
     "sqlite": Format("a SQLite database", database_document, ".sqlite .sqlite3"),
     "parquet": Format("a Parquet file", parquet_document, ".parquet"),
     "image": Format("a picture", image_document, ".png .jpg .jpeg .gif .webp .tif .tiff .bmp"),
+    "sound": Format("a recording", sound_document, ".mp3 .wav .m4a .flac .ogg .oga .opus"),
     "zip": Format("a ZIP archive", None, ".zip", opened=archive.open_zip),
     "tar": Format("a TAR archive", None, ".tar", opened=archive.open_tar),
     "7z": Format("a 7z archive", None, ".7z", opened=archive.open_seven_zip),

@@ -8,6 +8,7 @@
     │   ├── SearchError      a search failed (which is not "nothing found")
     │   ├── DocumentError    a file that no reader can read
     │   │   └── Damaged      it begins like its kind, and then is not: another reader may be luckier
+    │   ├── EndpointError    a model for pictures or speech that the operator set up gave nothing
     │   └── BadArguments     the call itself is wrong
     └── ToolFatal            ends the run
 
@@ -61,6 +62,10 @@ class DocumentError(ToolError):
 
 class Damaged(DocumentError):
     """A file that begins like its kind and cannot be read on."""
+
+
+class EndpointError(ToolError):
+    """A model for pictures or speech gave nothing."""
 
 
 class BadArguments(ToolError):

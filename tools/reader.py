@@ -17,12 +17,15 @@ from tools.judgement import judged, noted
 from tools.ledger import CachedPage
 from tools.page import Document
 from tools.rendering.visited import Rendering
+from tools.senses import Senses
 from tools.shell import is_shell, shell_document, ways_out
+from tools.video import video_document
+from tools.vision import media_type_of
 
 log = logging.getLogger(__name__)
 
 _RENDERED = "text/html; charset=utf-8"
-_HTML_TYPES = ("text/html", "application/xhtml+xml")
+HTML_TYPES = ("text/html", "application/xhtml+xml")
 _HTML_START = re.compile(rb"(?i)<(!doctype\s+html|html|head|body)\b")
 _LIBRARY_NAME = re.compile(r"[\w '-]+(\.(md|html?|pdf|csv|xlsx|txt))?")
 
@@ -56,21 +59,29 @@ class Reader:
         library: Shelf | None = None,
         files_dir: Path | None = None,
         renderer: Rendering | None = None,
+        senses: Senses | None = None,
     ) -> None:
-        """`files_dir`: the files that a visitor attached. `renderer`: runs scripts where a page needs them."""
+        """`files_dir`: the files that a visitor attached. `renderer`: runs scripts where a page needs them.
+
+        `senses`: what looks at pictures and listens to recordings.
+        """
         self._renderer = renderer
+        self._senses = senses or Senses()
         self.fetcher = fetcher
         self.library = library
         self.files_dir = files_dir
 
-    def read(self, url: str) -> Reading:
-        """The document at `url`. Raises FetchError, Refused or DocumentError."""
+    def read(self, url: str, question: str = "") -> Reading:
+        """The document at `url`; `question`: what to look for in a picture. Raises FetchError, Refused or DocumentError."""
         if url.lower().startswith("library:"):
             if self.library is None:
                 raise FetchError(f"{url} cannot be read: no library is set up here.", url)
             return Reading(self.library.read(url))
         if self.files_dir is not None and "://" not in url and (path := self.attachment(url)):
-            return Reading(read_file(self.files_dir / path, url=path, main_only=False))
+            file = self.files_dir / path
+            document = read_file(file, url=path, main_only=False)
+            content = file.read_bytes() if file.is_file() else b""
+            return Reading(self._perceived(document, content, file.name, question))
         if self.library is not None and _LIBRARY_NAME.fullmatch(url.strip()):
             try:
                 return Reading(self.library.read(f"library://{url.strip()}"))
@@ -84,12 +95,18 @@ class Reader:
                 fetched.status,
             )
         document, source = _document(fetched)
-        if source and is_shell(document.markdown, source):
+        document = self._perceived(document, fetched.content, fetched.filename, question)
+        if source and (film := video_document(source, fetched.url, lambda at: self.fetcher.get(at).content)):
+            document = film
+        elif source and is_shell(document.markdown, source):
             fetched, document, source = self._beyond_scripts(fetched, document, source)
         if not document.markdown:
             raise FetchError(f"{fetched.url} has no text: use another source.", fetched.url, fetched.status)
         notes = "; ".join(note for note in (fetched.note, document.note) if note)
         return Reading(replace(document, note=notes), source, fetched.fragment, fetched.doubtful)
+
+    def _perceived(self, document: Document, content: bytes, name: str, question: str) -> Document:
+        return self._senses.perceived(document, content, name, question, self.fetcher.cancel)
 
     def _beyond_scripts(
         self, fetched: Fetched, document: Document, source: str
@@ -152,6 +169,13 @@ class Reader:
                 return "/".join([found, *parts[at + 1 :]])
         return ""
 
+    def is_looked_at(self, path: str) -> bool:
+        """Whether an attached file is a picture that a vision model is asked about."""
+        if self._senses.vision is None or self.files_dir is None or not (self.files_dir / path).is_file():
+            return False
+        with (self.files_dir / path).open("rb") as file:
+            return bool(media_type_of(file.read(16)))
+
     def attached(self, name: str) -> str:
         """The same, or a DocumentError that names the files there are."""
         if path := self.attachment(name):
@@ -167,6 +191,6 @@ def _document(fetched: Fetched) -> tuple[Document, str]:
         fetched.content, url=fetched.url, name=fetched.filename, content_type=fetched.content_type
     )
     source = ""
-    if fetched.media_type in _HTML_TYPES or _HTML_START.search(fetched.content[:1024]):
+    if fetched.media_type in HTML_TYPES or _HTML_START.search(fetched.content[:1024]):
         source = decode(fetched.content, charset_in(fetched.content_type))[0]
     return document, source

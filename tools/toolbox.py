@@ -35,11 +35,10 @@ def toolbox(
         FindNext(browser),
         InspectFile(browser),
     ]
-    return (
-        [*few, PageLinks(browser), PageTables(browser), FindArchived(browser), Download(browser)]
-        if every
-        else few
-    )
+    if not every:
+        return few
+    looking = [Screenshot(browser)] if browser.sees else []
+    return [*few, PageLinks(browser), PageTables(browser), FindArchived(browser), Download(browser), *looking]
 
 
 class WebSearch(Tool):  # type: ignore[misc]
@@ -168,10 +167,10 @@ class FindNext(FindOnPage):
 
 class InspectFile(_PageTool):
     name = "inspect_file_as_text"
-    description = "Reads an attached file (text, HTML, PDF, Office, CSV, mail, archives: 'bundle.zip/inner/file.csv' is a file in one). Gives the same object as visit_page."
+    description = "Reads an attached file (text, HTML, PDF, Office, CSV, mail, pictures, recordings, archives: 'bundle.zip/inner/file.csv' is a file in one). Gives the same object as visit_page."
     inputs = {  # noqa: RUF012
         "file_path": {"type": "any", "description": "the file's name"},
-        "question": {"type": "any", "description": "words to find in it", "nullable": True},
+        "question": {"type": "any", "description": "what to find in it", "nullable": True},
     }
 
     def forward(self, file_path: Any, question: Any = None) -> Page:  # type: ignore[override]
@@ -214,6 +213,22 @@ class FindArchived(_PageTool):
 
     def forward(self, url: Any, date: Any = None) -> Page:  # type: ignore[override]
         return self._browser.visit_archived(address_of(url), str(date or ""))
+
+
+class Screenshot(_PageTool):
+    name = "screenshot"
+    description = "Looks at a page as a browser shows it (charts, maps, layout) and answers a question about it. Gives a text."
+    inputs = {  # noqa: RUF012
+        "url": {"type": "any", "description": "the page's address"},
+        "question": {"type": "any", "description": "what to look for", "nullable": True},
+    }
+    output_type = "string"
+
+    def forward(self, url: Any, question: Any = None) -> str:  # type: ignore[override]
+        return self._browser.look(address_of(url), str(question or ""))
+
+    def summary(self, result: str) -> str:  # type: ignore[override]
+        return f"{len(result):,} characters about how it looks"
 
 
 class Download(_PageTool):

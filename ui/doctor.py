@@ -20,12 +20,13 @@ from rich.table import Table
 from rich.text import Text
 
 from agent.checkup import embedded, not_set_up, searched
-from agent.errors import ModelError, ResearchError, SandboxError
+from agent.errors import ModelError, ResearchError, SandboxError, SettingsError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
 from agent.sandbox.command import Command
 from agent.sandbox.level import LEVELS, NO_CODE, SMALL
 from agent.sandbox.probe import Trial, attack, choose_level
+from agent.senses import senses_of
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
 from agent.web import build_library, build_search, embedder_of, manners_of
@@ -76,6 +77,7 @@ def examine(settings: Settings, trials: dict[int, Trial], command: Command | Non
     yield _model(settings)
     yield from _searching(settings)
     yield _rendering(settings)
+    yield from _perceiving(settings)
     yield _folder("runs and pages", settings.data_dir, _LEAST_FREE)
     try:
         need_free_port(settings.app_host, settings.port)
@@ -93,6 +95,19 @@ def _rendering(settings: Settings) -> Finding:
     else:
         return Finding("Chromium", f"{chromium}, for pages that are empty without their scripts")
     return Finding("Chromium", told, State.NOTE)
+
+
+def _perceiving(settings: Settings) -> Iterator[Finding]:
+    try:
+        senses = senses_of(settings)
+    except SettingsError as error:
+        yield Finding("pictures", str(error), State.BAD)
+        return
+    for what, model, lacks in (
+        ("pictures", senses.vision, "only their size and details are read (VISION_MODEL)"),
+        ("recordings", senses.speech, "only their length and details are read (TRANSCRIPTION_URL)"),
+    ):
+        yield Finding(what, f"{model.served.name} at {model.served.host}" if model else lacks)
 
 
 def _level(settings: Settings, command: Command | None) -> Finding:

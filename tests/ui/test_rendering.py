@@ -18,6 +18,7 @@ from playwright.sync_api import Page as Tab
 
 from tests.agent_world import until
 from tests.local_web import Answer, LocalWeb
+from tests.unit.test_senses import said, sees, sent_picture
 from tools.browser import TextBrowser
 from tools.errors import FetchError, NotRendered, Refused
 from tools.fetch import Fetched, Fetcher
@@ -25,6 +26,8 @@ from tools.ledger import Attempt, CachedPage
 from tools.rendering.chromium import chromium_here
 from tools.rendering.limits import RenderLimits
 from tools.rendering.renderer import Renderer
+from tools.search.chain import SearchChain
+from tools.toolbox import toolbox
 
 PROJECT = Path(__file__).resolve().parents[2]
 NEEDS = "<noscript>You need to enable JavaScript to run this app.</noscript>"
@@ -398,3 +401,13 @@ time.sleep(60)
         app.send_signal(signal.SIGKILL)
     assert len(processes) > 3
     until(lambda: not any(map(alive, processes)))
+
+
+def test_a_vision_model_is_shown_the_page_and_asked_the_question(renderer: Renderer) -> None:
+    with LocalWeb({**MOONS, "/v1/chat/completions": said("A table of two moons.")}) as web:
+        browser = TextBrowser(Fetcher(allow_local=True), renderer=renderer, senses=sees(web))
+        tools = {tool.name: tool for tool in toolbox(SearchChain([]), browser, every=True)}
+        assert tools["screenshot"](web.url(), "How many rows?") == "A table of two moons."
+    _, words, picture = sent_picture(web.requests[-1])
+    assert "How many rows?" in words and len(picture) > 1000
+    assert "/s.css" in [request.path for request in web.requests], "a picture needs its styles"

@@ -36,6 +36,8 @@ def kind_of(content: bytes) -> str:
         return "image"
     if content[4:8] == b"ftyp" and content[8:12] in (b"avif", b"avis"):
         return "image"
+    if _is_sound(content):
+        return "sound"
     if content.startswith(b"BM") and struct.unpack("<I", content[2:6].ljust(4, b"\0"))[0] == len(content):
         return "image"
     if content.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK00PK\x03\x04", b"PK\x07\x08PK\x03\x04")):
@@ -45,6 +47,19 @@ def kind_of(content: bytes) -> str:
     if b"%PDF-" in content[:1024]:
         return "pdf"
     return "tar" if _is_tar(content) else ""
+
+
+def _is_sound(content: bytes) -> bool:
+    if content.startswith((b"fLaC", b"OggS", b"ID3\2", b"ID3\3", b"ID3\4")):
+        return True
+    if content.startswith(b"RIFF"):
+        return content[8:12] == b"WAVE"
+    if content[4:8] == b"ftyp":
+        return content[8:12] in (b"M4A ", b"M4B ")
+    # A frame of MPEG layer III without anything before it; no text holds a NUL.
+    return (
+        content.startswith((b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa")) and b"\0" in content[:4096]
+    )
 
 
 def name_of_binary(content: bytes) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tools.documents import BINARY, SUFFIXES
 
-# A picture has no words to search.
-_SEARCHED = SUFFIXES - frozenset(BINARY["image"].suffixes.split())
+# A picture and a recording have no words to search.
+_SEARCHED = SUFFIXES - frozenset(f"{BINARY['image'].suffixes} {BINARY['sound'].suffixes}".split())
 _HIDDEN = (".", "~$")
 
 _log = logging.getLogger(__name__)
