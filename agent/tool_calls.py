@@ -24,6 +24,9 @@ from agent.research import Conclusion, ResearchAgent
 from agent.sandbox.executor import SandboxExecutor
 
 _MOST_CALLS = 8  # of one reply
+_MOST_BLANK = (
+    60  # blank characters in a row, after which a small model that must call a tool writes no other ones
+)
 
 
 class ToolCallAgent(ResearchAgent):
@@ -79,6 +82,8 @@ class ToolCallAgent(ResearchAgent):
                 yield delta
                 if "}" in (delta.content or "") and calls_in(text, self.tools)[1]:
                     break  # written as text, and whole: what follows is not wanted, if it ever ends
+                if len(text) - len(text.rstrip()) > _MOST_BLANK:
+                    break
         usage = self.model.last_usage
         step.token_usage = TokenUsage(usage.prompt_tokens, usage.completion_tokens)
         if not usage.estimated:

@@ -55,6 +55,15 @@ def codeless(world: MakeWorld) -> MakeWorld:
     return make
 
 
+def test_a_reply_of_blank_lines_without_end_is_ended(codeless: MakeWorld) -> None:
+    endless = reply(pieces=["I look.", *["\n"] * 3000, "never reached"], delay=0.002)
+    app = codeless(endless, ANSWER)
+    told = app.ask(QUESTION)
+    assert told.end.answer == "two"
+    assert "never" not in told.text(ThoughtWritten) and len(told.text(ThoughtWritten)) < 200
+    assert "Call a tool" in app.sent(1)
+
+
 def test_calls_are_made_and_told_and_the_answer_ends_the_run(codeless: MakeWorld) -> None:
     app = codeless(SEARCH, calling(call("visit_page", url=MARS)), ANSWER)
     told = app.ask(QUESTION)
