@@ -1,7 +1,7 @@
 # The commands of the project. Each does its own set-up.
 BIN := .venv/bin
 
-.PHONY: help app ask doctor model test unit slow ray ui live attack fuzz soak screenshot check format bench eval-demo clean
+.PHONY: help app ask doctor model test unit slow ray ui live attack fuzz soak screenshot check format bench bench-tools eval-demo clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,11 +63,14 @@ format: .venv/.dev ## put the code into shape
 bench: .venv/.dev model ## measure; writes bench/results.json (S="sandbox model" for some sections)
 	$(BIN)/python -m bench $(S)
 
+bench-tools: .venv/.dev .venv-bench/.done ## measure the file readers beside their peers (CORPUS_DIR=..., EVERY=20 for a sample, S="pdf html")
+	@nice $(BIN)/python -m bench.tools $(S) --peers .venv-bench/bin/python --every $(or $(EVERY),1)
+
 eval-demo: .venv/.evals model ## ten questions about an offline world, asked of the embedded model, with a report
 	$(BIN)/python -m evals world run --seed 1 --first 10 --concurrency 1 --max-steps 8 --open
 
 clean: ## remove what the commands made
-	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 .venv/.app: requirements.txt constraints.txt
 	@sh scripts/venv.sh requirements.txt
@@ -87,6 +90,13 @@ clean: ## remove what the commands made
 
 .venv/.fuzz: .venv/.dev requirements-fuzz.txt
 	@sh scripts/venv.sh requirements-fuzz.txt
+	@touch $@
+
+# The peers pin other versions of what the app uses, so they live apart.
+.venv-bench/.done: .venv/.app requirements-bench.txt
+	@$(BIN)/python -m venv --clear .venv-bench
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
 	@touch $@
 
 # The question reaches the program as it was typed, whatever it contains.

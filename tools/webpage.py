@@ -44,6 +44,9 @@ def _parse(text: str) -> etree._Element | None:
         root, too_deep = _tree(_WRAPPERS.sub("\n<br>", text))
     if too_deep:
         root, _ = _tree("<p>" + _TAG.sub(" ", text).replace("<", " "))
+    if root is not None and root.find("body") is None and root.tag == "html" and not too_deep:
+        # An element that the parser does not know does not end the head: an article would stay in it.
+        root, _ = _tree("<body>" + text)
     return root
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tools.documents import read_bytes
 from tools.page import Document, plain_text, without_targets
+from tools.webpage import html_document
 
 
 def page(html: str, *, url: str = "https://example.org/a/b", main_only: bool = False) -> Document:
@@ -200,3 +201,9 @@ def test_a_page_twice_as_long_takes_about_twice_as_long() -> None:
     started = time.process_time()
     text(row * 6_000)
     assert time.process_time() - started < 3.5 * first
+
+
+def test_an_article_after_the_head_of_a_page_without_a_body_is_not_lost() -> None:
+    page = "<meta charset=utf-8><title>Orme</title><article><p>The Orme is a river.</p></article>"
+    document = html_document(page)
+    assert (document.title, document.markdown) == ("Orme", "The Orme is a river.")

@@ -55,6 +55,21 @@ def test_headings_and_lists_of_word_keep_their_labels() -> None:
     assert shown.endswith("2. two")
 
 
+def test_headers_of_word_say_on_which_pages_they_stand() -> None:
+    body = para("Text") + "".join(
+        f"<w:headerReference w:type='{kind}' r:id='h{number}'/>"
+        for number, kind in enumerate(("default", "first", "even"), 1)
+    )
+    parts: dict[str, str | bytes] = {
+        f"word/header{number}.xml": f"<w:hdr {WORD}>{para(text)}</w:hdr>"
+        for number, text in enumerate(("Acme", "Acme, draft", "Acme"), 1)
+    }
+    shown = docx(body, parts, **{f"h{number}": f"header{number}.xml" for number in (1, 2, 3)}).markdown
+    assert shown.endswith(
+        "## Page header\n\nAcme\n\n## Page header, even pages\n\nAcme\n\n## Page header, first page\n\nAcme, draft"
+    )
+
+
 def test_a_word_table_repeats_what_spans_rows_and_columns() -> None:
     def cell(text: str, properties: str = "") -> str:
         return f"<w:tc><w:tcPr>{properties}</w:tcPr>{para(text)}</w:tc>"

@@ -8,7 +8,8 @@ from ctypes import byref, c_double
 import pypdfium2
 import pypdfium2.raw as pdfium_c
 
-from tools.formats.pdftables import Word, grids_of, ruled_table, turned
+from tools.formats.pdflines import turned
+from tools.formats.pdftables import Word, grids_of, ruled_table
 from tools.formats.source import Source
 from tools.page import Document
 from tools.tables import table_text
@@ -27,11 +28,13 @@ def pdf_document(source: Source) -> Document:
             raise source.locked("a PDF") from None
         raise source.damaged("a PDF") from None
     pages: list[str] = []
-    begun = time.process_time()
+    begun, spent = time.monotonic(), time.process_time()
     with closing(pdf):
         count = len(pdf)
         title = str(pdf.get_metadata_value("Title") or "").strip()
-        while len(pages) < min(count, _MAX_PAGES) and time.process_time() - begun < _MAX_CPU_SECONDS:
+        while len(pages) < min(count, _MAX_PAGES) and (
+            time.monotonic() - begun < _MAX_CPU_SECONDS or time.process_time() - spent < _MAX_CPU_SECONDS
+        ):
             pages.append(_page_text(pdf, len(pages)))
     if not any(pages):
         scan = (
@@ -85,10 +88,12 @@ def _words(textpage: pypdfium2.PdfTextPage, text: str, turns: int) -> list[Word]
         return []
     x, y = c_double(), c_double()
     to_x, to_y = byref(x), byref(y)
+    place, page = pdfium_c.FPDFText_GetCharOrigin, textpage.raw
     words = []
     for match in re.finditer(r"\S+", text):
-        pdfium_c.FPDFText_GetCharOrigin(textpage.raw, match.start(), to_x, to_y)
-        words.append(Word(match.start(), match.end(), *turned(x.value, y.value, turns)))
+        start, end = match.span()
+        place(page, start, to_x, to_y)
+        words.append(Word(start, end, *turned(x.value, y.value, turns)))
     return words
 
 

@@ -1,23 +1,20 @@
 """Ruled tables of a PDF page: the lines that are drawn make a grid, the words in its cells make the rows."""
 
-import ctypes
 import re
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
-import pypdfium2.raw as pdfium
+from tools.formats.pdflines import Line, drawn_lines
 
 _SPLIT = re.compile("[\u00ad\u0002\ufffe] ?")  # where a word was split at a line's end
-_THIN = 3.0  # points: a box no thicker than this is a line
 _NEAR = 2.5  # points: lines closer than this are one
-_SHORTEST = 6.0
 _LINE = 2.0  # points between two lines of text
 _REPEATED = 60  # characters of a cell over several rows or columns that are still repeated
 _MOSTLY = 0.6
 _BESIDE = 8  # words a row: more are not a column of a table but text beside it
-_MAX_OBJECTS = 6_000
-_MAX_LINES = 3_000
 _MAX_CELLS = 3_000
 _FULLEST = 0.35  # of the cells of a table at least so many have words
 
@@ -25,8 +22,7 @@ _FULLEST = 0.35  # of the cells of a table at least so many have words
 Stretches = tuple[list[float], list[float]]  # from where, to where
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word of the page's text, from `start` to `end` in it, and where its first letter stands."""
 
     start: int
@@ -44,13 +40,6 @@ class Ruled:
 
 
 @dataclass(frozen=True)
-class _Line:
-    at: float
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
 class Grid:
     """Where the lines of a table stand: `xs` rise, `ys` fall."""
 
@@ -60,16 +49,9 @@ class Grid:
     floors: list[Stretches]
 
 
-def turned(x: float, y: float, turns: int) -> tuple[float, float]:
-    """A place as it stands when the page is turned clockwise by so many quarters around its corner."""
-    for _ in range(turns % 4):
-        x, y = y, -x
-    return x, y
-
-
 def grids_of(page: object, turns: int) -> list[Grid]:
     """The ruled grids of a page that is shown turned by so many quarters."""
-    across, down = _lines(page, turns)
+    across, down = drawn_lines(page, turns)
     found = []
     for low, high in _bands(down):
         uprights = [line for line in down if line.end > low and line.start < high]
@@ -89,16 +71,18 @@ def ruled_table(grid: Grid, words: Sequence[Word], text: str) -> Ruled | None:
     cells: dict[tuple[int, int], list[list[str]]] = {}
     inside = []
     before = 0.0
-    for number, word in enumerate(words):
-        column = bisect(grid.xs, word.x + 1) - 1
-        row = height - bisect(bottom_up, word.y + 1)
-        if 0 <= column < width and 0 <= row < height:
+    xs, low, high = grid.xs, bottom_up[0] - 1, bottom_up[-1] - 1
+    for number, (start, end, x, y) in enumerate(words):
+        if not low <= y < high:
+            continue
+        column = bisect(xs, x + 1) - 1
+        if 0 <= column < width:
             inside.append(number)
-            lines = cells.setdefault(owners[row][column], [])
-            if not lines or abs(word.y - before) > _LINE:
+            lines = cells.setdefault(owners[height - bisect(bottom_up, y + 1)][column], [])
+            if not lines or abs(y - before) > _LINE:
                 lines.append([])
-            lines[-1].append(text[word.start : word.end])
-            before = word.y
+            lines[-1].append(text[start:end])
+            before = y
     distinct = len({owner for row_of_owners in owners for owner in row_of_owners})
     # Words in boxes make lines too; a table has a column that goes on.
     goes_on = any(sum(row[c] != row[c - 1] for row in owners) * 2 >= height for c in range(1, width))
@@ -115,13 +99,13 @@ def _with_open_sides(grid: Grid, words: Sequence[Word]) -> Grid:
     bottom_up = grid.ys[::-1]
     left: dict[int, list[float]] = {}
     right: dict[int, list[float]] = {}
-    for word in words:
-        row = height - bisect(bottom_up, word.y + 1)
+    first, last = grid.xs[0] - 1, grid.xs[-1] - 1
+    for _, _, x, y in words:
+        if first <= x <= last:
+            continue
+        row = height - bisect(bottom_up, y + 1)
         if 0 <= row < height:
-            if word.x + 1 < grid.xs[0]:
-                left.setdefault(row, []).append(word.x)
-            elif word.x + 1 > grid.xs[-1]:
-                right.setdefault(row, []).append(word.x)
+            (left if x < first else right).setdefault(row, []).append(x)
     xs, walls, floors = [*grid.xs], [*grid.walls], grid.floors
     if _is_column(left, height):
         xs.insert(0, min(map(min, left.values())) - 2)
@@ -140,75 +124,7 @@ def _is_column(found: dict[int, list[float]], height: int) -> bool:
     return height > 1 and len(found) * 2 > height and sum(map(len, found.values())) <= _BESIDE * len(found)
 
 
-def _lines(page: object, turns: int) -> tuple[list[_Line], list[_Line]]:
-    """The horizontal and the vertical lines that are drawn."""
-    across: list[_Line] = []
-    down: list[_Line] = []
-    edges = tuple(ctypes.c_float() for _ in range(4))
-    addresses = tuple(map(ctypes.byref, edges))
-    get, kind_of, bounds_of = (
-        pdfium.FPDFPage_GetObject,
-        pdfium.FPDFPageObj_GetType,
-        pdfium.FPDFPageObj_GetBounds,
-    )
-    path = pdfium.FPDF_PAGEOBJ_PATH
-    for number in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
-        thing = get(page, number)
-        if kind_of(thing) != path or not bounds_of(thing, *addresses):
-            continue
-        x0, y0, x1, y1 = edges[0].value, edges[1].value, edges[2].value, edges[3].value
-        if turns:
-            x0, y0, x1, y1 = _turned_box(x0, y0, x1, y1, turns)
-        if y1 - y0 <= _THIN or x1 - x0 <= _THIN:
-            _add(across, down, x0, y0, x1, y1)
-        elif 2 <= pdfium.FPDFPath_CountSegments(thing) <= 6:
-            for edge in ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1)):
-                _add(across, down, *edge)
-        else:
-            _segments(thing, turns, across, down)
-        if len(across) + len(down) > _MAX_LINES:
-            return [], []  # a drawing, not a table
-    return across, down
-
-
-def _segments(path: object, turns: int, across: list[_Line], down: list[_Line]) -> None:
-    """Lines of a grid that is drawn as one path; a path with slopes or curves is none."""
-    count = pdfium.FPDFPath_CountSegments(path)
-    if count > _MAX_LINES:
-        return
-    x, y = ctypes.c_float(), ctypes.c_float()
-    before: tuple[float, float] | None = None
-    matrix = pdfium.FS_MATRIX()
-    pdfium.FPDFPageObj_GetMatrix(path, matrix)
-    for number in range(count):
-        segment = pdfium.FPDFPath_GetPathSegment(path, number)
-        kind = pdfium.FPDFPathSegment_GetType(segment)
-        pdfium.FPDFPathSegment_GetPoint(segment, x, y)
-        here = (
-            matrix.a * x.value + matrix.c * y.value + matrix.e,
-            matrix.b * x.value + matrix.d * y.value + matrix.f,
-        )
-        if kind == pdfium.FPDF_SEGMENT_BEZIERTO:
-            return
-        if kind == pdfium.FPDF_SEGMENT_LINETO and before:
-            (x0, x1), (y0, y1) = sorted((before[0], here[0])), sorted((before[1], here[1]))
-            _add(across, down, *_turned_box(x0, y0, x1, y1, turns))
-        before = here
-
-
-def _add(across: list[_Line], down: list[_Line], x0: float, y0: float, x1: float, y1: float) -> None:
-    if y1 - y0 <= _THIN and x1 - x0 >= _SHORTEST:
-        across.append(_Line((y0 + y1) / 2, x0, x1))
-    elif x1 - x0 <= _THIN and y1 - y0 >= _SHORTEST:
-        down.append(_Line((x0 + x1) / 2, y0, y1))
-
-
-def _turned_box(x0: float, y0: float, x1: float, y1: float, turns: int) -> tuple[float, float, float, float]:
-    (ax, ay), (bx, by) = turned(x0, y0, turns), turned(x1, y1, turns)
-    return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
-
-
-def _bands(uprights: Sequence[_Line]) -> list[tuple[float, float]]:
+def _bands(uprights: Sequence[Line]) -> list[tuple[float, float]]:
     """Where vertical lines stand, from bottom to top, what overlaps or touches in one."""
     bands: list[tuple[float, float]] = []
     for line in sorted(uprights, key=lambda line: line.start):
@@ -219,7 +135,7 @@ def _bands(uprights: Sequence[_Line]) -> list[tuple[float, float]]:
     return bands
 
 
-def _places(lines: Sequence[_Line]) -> list[float]:
+def _places(lines: Sequence[Line]) -> list[float]:
     """Where lines stand, in order, what is near in one."""
     places: list[float] = []
     for at in sorted(line.at for line in lines):
@@ -232,17 +148,22 @@ def _owners(grid: Grid) -> list[list[tuple[int, int]]]:
     """For each cell the first cell of those that it is one with: between them no line is drawn."""
     xs, ys = grid.xs, grid.ys
     height, width = len(ys) - 1, len(xs) - 1
-    walls = [[_stands(grid.walls[c], (ys[r] + ys[r + 1]) / 2) for c in range(width)] for r in range(height)]
-    floors = [[_stands(grid.floors[r], (xs[c] + xs[c + 1]) / 2) for c in range(width)] for r in range(height)]
+    rows, columns = _middles(ys), _middles(xs)
+    walls = [_stand(grid.walls[c], rows) for c in range(width)]
+    floors = [_stand(grid.floors[r], columns) for r in range(height)]
     owners: list[list[tuple[int, int] | None]] = [[None] * width for _ in range(height)]
     for r in range(height):
         for c in range(width):
             if owners[r][c] is not None:
                 continue
             right, below = c + 1, r + 1
-            while right < width and not walls[r][right] and owners[r][right] is None:
+            while right < width and not walls[right][r] and owners[r][right] is None:
                 right += 1
-            while below < height and not any(floors[below][c:right]) and not any(walls[below][c + 1 : right]):
+            while (
+                below < height
+                and not any(floors[below][c:right])
+                and not any(wall[below] for wall in walls[c + 1 : right])
+            ):
                 below += 1
             for row in range(r, below):
                 owners[row][c:right] = [(r, c)] * (right - c)
@@ -289,7 +210,7 @@ def _is_several(cells: Sequence[list[str]]) -> bool:
     )
 
 
-def _stretches(lines: Sequence[_Line], places: Sequence[float]) -> list[Stretches]:
+def _stretches(lines: Sequence[Line], places: Sequence[float]) -> list[Stretches]:
     """For each place, from where to where lines stand there."""
     found: list[list[tuple[float, float]]] = [[] for _ in places]
     rising = sorted(places)
@@ -314,8 +235,12 @@ def _merged(pieces: list[tuple[float, float]]) -> Stretches:
     return starts, ends
 
 
-def _stands(stretches: Stretches, place: float) -> bool:
-    """Whether a line goes past `place`."""
+def _middles(places: Sequence[float]) -> list[float]:
+    return [(a + b) / 2 for a, b in pairwise(places)]
+
+
+def _stand(stretches: Stretches, places: Sequence[float]) -> list[bool]:
+    """For each place whether a line goes past it."""
     starts, ends = stretches
-    number = bisect(starts, place)
-    return number > 0 and ends[number - 1] >= place
+    numbers = [bisect(starts, place) for place in places] if starts else [0] * len(places)
+    return [number > 0 and ends[number - 1] >= place for number, place in zip(numbers, places, strict=True)]

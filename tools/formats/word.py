@@ -26,6 +26,7 @@ _SILENT = frozenset(
     "sdtPr sdtEndPr Fallback binData data posOffset align relIds".split()
 )  # fmt: skip
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+_PAGES = {"first": ", first page", "even": ", even pages"}
 _MARKS = {"b": "**", "i": "*", "bi": "***", "": ""}
 
 
@@ -80,20 +81,31 @@ class _Reader:
         for name in zipped.matching(r"word/comments\d*\.xml$"):
             comments = self._comments(name)
             blocks += ["## Comments", "\n".join(comments)] if comments else []
+        pages = self._pages_of(main)
         for kind in ("header", "footer"):
-            seen: dict[str, None] = {}
+            seen: dict[str, dict[str, None]] = {}
             for name in zipped.matching(rf"word/{kind}\d*\.xml$"):
                 root = zipped.xml(name)
                 text = "\n\n".join(self.part(root, name)) if root is not None else ""
                 if text:
-                    seen[text] = None
-            if seen:
-                blocks += [f"## Page {kind}{'s' * (len(seen) > 1)}", *seen]
+                    seen.setdefault(pages.get(name, ""), {})[text] = None
+            for which in sorted(seen):
+                blocks += [f"## Page {kind}{'s' * (len(seen[which]) > 1)}{which}", *seen[which]]
         for name in zipped.matching(r"word/(document\d*|glossary/document)\.xml$"):
             if name not in self.package.used and name != main and not name.startswith("word/glossary"):
                 root = zipped.xml(name)
                 blocks += self.part(root, name) if root is not None else []
         return blocks + self.package.left_over("word")
+
+    def _pages_of(self, main: str) -> dict[str, str]:
+        """On which pages the headers and footers stand that do not stand on every page, by the names of their parts."""
+        relations = self.package.relations(main)
+        found: dict[str, str] = {}
+        for each in every(self.package.zip.xml(main), "headerReference", "footerReference"):
+            target = relations.get(attribute(each, "id"))
+            if target and (which := _PAGES.get(attribute(each, "type"))):
+                found[target.place] = which
+        return found
 
     def _notes(self, name: str) -> list[str]:
         root = self.package.zip.xml(name)
