@@ -137,15 +137,19 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
         yield server
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+def bare_environment(folder: Path) -> dict[str, str]:
     """What a process needs to run, and nothing of this machine's settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
     return kept | {
-        "DATA_DIR": str(tmp_path / "data"),
-        "GRADIO_TEMP_DIR": str(tmp_path / "gradio"),
+        "DATA_DIR": str(folder / "data"),
+        "GRADIO_TEMP_DIR": str(folder / "gradio"),
         "SEARCH": "library",
     }
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return bare_environment(tmp_path)
 
 
 def start(

@@ -1,0 +1,59 @@
+"""What went wrong in a call of the page's API: ours to mend with its traceback, or a stranger's in one line."""
+
+import asyncio
+import logging
+import sys
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from tests.agent_world import MakeWorld
+from ui.logs import ForgedCallFilter
+from ui.page import Page
+
+WORDS = "words that nobody vouches for"
+
+
+@pytest.fixture
+def page(world: MakeWorld) -> Page:
+    app = world()
+    return Page(app.services, app.sessions, [])
+
+
+def call(page: Page, name: str, *inputs: Any) -> gr.Error:
+    """The error that a call of that handler ends with."""
+    function = next(fn for fn in page.blocks.fns.values() if fn.name == name)
+    with pytest.raises(gr.Error) as caught:
+        asyncio.run(page.blocks.process_api(function, list(inputs), request=gr.Request(session_hash="v")))
+    assert not caught.value.print_exception
+    return caught.value
+
+
+def test_a_call_that_does_not_fit_is_one_line_without_what_was_sent(
+    page: Page, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = call(page, "_ask", [WORDS])
+    assert "could not take what was sent" in error.message
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "\n" not in caplog.text.strip() and WORDS not in caplog.text
+
+
+def test_an_error_in_our_own_code_keeps_its_traceback_and_the_visitor_gets_a_sentence(
+    page: Page, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page._services, "endpoint", None)
+    error = call(page, "_arrive", None)
+    assert error.message == "Something in the app failed: reload the page, then try again."
+    assert "AttributeError" in caplog.text and "services.py" in caplog.text
+
+
+def test_the_servers_record_of_a_failed_request_is_kept_when_our_code_failed(page: Page) -> None:
+    kept = []
+    for fail in (lambda: page._arrive(None, None), lambda: {}["fn_index"]):  # type: ignore[arg-type]
+        try:
+            fail()
+        except (AttributeError, KeyError):
+            record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "failed", (), sys.exc_info())
+            kept.append(ForgedCallFilter().filter(record))
+    assert kept == [True, False]
