@@ -15,6 +15,8 @@ from tools.search.library import Library
 DOCUMENTS = 10_000
 _QUESTIONS = 200
 _LEAST_PAUSE = 0.2
+# What was written in many pieces is put in order once all is read.
+_SETTLED_SECONDS = 3.0
 _CHANGED = 777
 
 

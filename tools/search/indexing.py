@@ -26,7 +26,9 @@ _IDLE_SECONDS = 30.0
 _MANY = 500
 _OTHER_SECONDS = 2.0
 # A look at the folder takes no more than this share of the time.
-_LOOKING = 0.05
+_SHARE = 0.05
+# How long a search waits for the change of a moment ago.
+_PATIENCE = 0.02
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ class Indexer:
         self._updating = threading.RLock()
         self._scanned = -math.inf
         self._pause = scan_seconds
+        self._looking = 0.0
         self._wanted = threading.Event()
         self._current = threading.Event()
         self._closing = threading.Event()
@@ -70,24 +73,29 @@ class Indexer:
         self.progress = Progress()
         self.nameless: frozenset[str] = frozenset()
 
-    @property
-    def in_background(self) -> bool:
-        return self._thread is not None
-
     def start(self) -> None:
         """Reads in the background from now on, in a process apart."""
         self._thread = threading.Thread(target=self._work, name="library", daemon=True)
         self._thread.start()
 
-    def bring_up_to_date(self, patience: float) -> None:
-        """Sees to it that changes are noticed; waits for that at most `patience` seconds, in the background case."""
+    def before_search(self) -> None:
+        """Sees to it that the search knows what changed, as far as that takes a moment."""
         if self._thread is None:
             self.refresh()
-        elif time.monotonic() - self._scanned >= self._pause:
+        elif self._is_due and self._looking <= _PATIENCE:
             self._current.clear()
             self._wanted.set()
             if self.progress.is_whole:
-                self._current.wait(patience)
+                self._current.wait(_PATIENCE)
+
+    def look_soon(self) -> None:
+        """Has the background look at the folder; in a large one not while a search is being made."""
+        if self._thread is not None and self._is_due:
+            self._wanted.set()
+
+    @property
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._scanned >= self._pause
 
     def refresh(self, seconds: float = math.inf) -> int:
         """Brings the index up to date here and now; how many files were added, changed or deleted since.
@@ -137,7 +145,8 @@ class Indexer:
             found = self._look()
             with self._index.reading() as kept:
                 known = kept.files()
-            self._pause = max(self._scan_seconds, (time.monotonic() - began) / _LOOKING)
+            self._looking = time.monotonic() - began
+            self._pause = max(self._scan_seconds, self._looking / _SHARE)
             new = [path for path, about in found.files.items() if known.get(path, (0, -1, -1))[1:] != about]
             gone = [number for path, (number, _, _) in known.items() if path not in found.files]
             self.progress = Progress(len(found.files) - len(new), len(found.files))

@@ -31,8 +31,6 @@ from tools.search.words import Term, terms_of
 __all__ = ["SCHEME", "Library", "Progress", "address_of"]
 
 _WEAKEST = 0.3
-# How long a search waits for the change of a moment ago.
-_PATIENCE = 0.02
 _LIKENED = 2000
 
 
@@ -74,8 +72,7 @@ class Library:
 
     def notice(self) -> None:
         """Has the background look at the folder, so that the next search knows what changed; returns at once."""
-        if self._indexer.in_background:
-            self._indexer.bring_up_to_date(0)
+        self._indexer.look_soon()
 
     @property
     def progress(self) -> Progress:
@@ -88,13 +85,15 @@ class Library:
         if not terms:
             return []
         try:
-            self._indexer.bring_up_to_date(_PATIENCE)
+            self._indexer.before_search()
             meant = self._meaning.vector_of(query) if self._meaning else None
             with self._index.reading() as index:
                 found = list(_worth_showing(index, terms, ranked(index, terms)))
                 if self._meaning and meant is not None:
                     found = fused(found, self._meaning.nearest(index, meant))
-                return [self._result(index, terms, each) for each in found[:limit]]
+                results = [self._result(index, terms, each) for each in found[:limit]]
+            self._indexer.look_soon()
+            return results
         except (sqlite3.Error, OSError) as error:
             raise SearchError(
                 f"The library's index cannot be used ({error}): delete its file and start again."
@@ -111,7 +110,7 @@ class Library:
         wanted = unquote(url.split("#")[0].removeprefix(SCHEME).removeprefix("library:").strip("/ "))
         if wanted and is_searched(self.folder, wanted):
             return library_document(self.folder, wanted)
-        self._indexer.bring_up_to_date(_PATIENCE)
+        self._indexer.before_search()
         with self._index.reading() as index:
             paths = list(index.files())
         path = _meant(wanted, paths)
@@ -121,7 +120,7 @@ class Library:
 
     def documents(self) -> list[tuple[str, str]]:
         """(address, title) of every document that was read, by path."""
-        self._indexer.bring_up_to_date(_PATIENCE)
+        self._indexer.before_search()
         with self._index.reading() as index:
             return [(address_of(path), title) for path, title in index.titles()]
 
