@@ -41,6 +41,11 @@ _ESCAPES = (
 _XML = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._:-]+)[\"']")
 # Fewer bytes than this outside of ASCII tell nothing about the language.
 _TOO_FEW = 8
+# Of mainframes and of one old DOS: no text of the web is in them, but many seem to be.
+_NEVER = ["cp037", "cp273", "cp424", "cp500", "cp775", "cp875", "cp1026", "cp1140"]
+_TURKISH = b"\xf0\xfd\xfe"  # ğ, ı and ş; in windows-1250 they are letters of three languages
+_C1 = re.compile(rb"[\x80-\x9f]")
+_LATIN_2 = re.compile(rb"[A-Za-z][\xb6\xb9\xbb\xbc\xbe]|[\xb6\xb9\xbb\xbc\xbe][a-z]")
 _SPACE = b" \t\n\x0c\r"
 
 
@@ -211,13 +216,19 @@ def _detect(content: bytes) -> tuple[str, str]:
     except UnicodeDecodeError:
         pass
     text = content.decode("utf-8", "replace")
-    if text.count("\ufffd") <= len(text) / 100:
+    # A few bad bytes among good ones; where none is good, it never was UTF-8.
+    if text.count("\ufffd") <= len(text) / 100 and any(each > "\x7f" and each != "\ufffd" for each in text):
         return text, "utf-8"
     if sum(byte > 127 for byte in content[:4096]) < _TOO_FEW:
         return _replace(content, "cp1252"), "windows-1252"
     # A sample is enough to tell, and the whole of a large page would take seconds.
-    best = from_bytes(content[:50_000]).best()
+    best = from_bytes(content[:50_000], cp_exclusion=_NEVER).best()
     name = codec_of(best.encoding) if best else ""
+    # ISO 8859-2 and windows-1250 differ in where š, ž, ť, ś and ź stand.
+    if name == "cp1250" and all(byte in content for byte in _TURKISH):
+        name = "cp1254"
+    if name == "cp1250" and not _C1.search(content) and _LATIN_2.search(content):
+        name = "iso8859-2"
     return _replace(content, name or "cp1252"), name or "windows-1252"
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from tools.repeats import drop_repeats
+from tools.shelves import shelves
+
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label mark math q rp rt ruby s samp small"
     " span strike strong sub sup time tt u var wbr".split()
@@ -62,7 +65,11 @@ def main_content(body: etree._Element) -> etree._Element:
     chosen = _chosen(body, measures)
     heading = next(body.iter("h1"), None)
     _prune(chosen, measures, named=True)
+    for shelf in list(shelves(chosen, lambda element: measures[element].mass)):
+        for element in shelf:
+            remove(element)
     _trim(chosen, measures)
+    drop_repeats(chosen, remove)
     if heading is not None and chosen is not body and not any(True for _ in chosen.iter("h1")):
         remove(heading)
         heading.tail = None

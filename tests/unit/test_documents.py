@@ -199,3 +199,16 @@ def test_a_folder_or_a_missing_file_is_said_in_one_sentence() -> None:
         read_file(folder)
     with pytest.raises(DocumentError, match="No such file"):
         read_file("no-such-file.txt")
+
+
+def test_xml_in_an_encoding_that_its_parser_does_not_know_is_read() -> None:
+    feed = '<?xml version="1.0" encoding="IBM855"?><rss><channel><item><title>Новая глава</title></item></channel></rss>'
+    assert "Новая глава" in read_bytes(feed.encode("cp855"), name="a.xml").markdown
+
+
+def test_bytes_of_which_none_is_good_utf_8_are_not_taken_for_it() -> None:
+    text = "The café on the corner is open all day, every day of the week, and is closed on none of them at all. "
+    assert read_bytes(text.encode("cp1252"), name="a.txt").markdown == text.strip()
+    assert (
+        "caf\ufffd" in read_bytes(text.encode("cp1252") + "Straße und Brücke".encode(), name="a.txt").markdown
+    )

@@ -15,6 +15,7 @@ _MAX_SHOWN = 30_000_000
 _MAX_ROWS = 100_000
 _MAX_COLUMNS = 60
 _MAX_CELL = 300
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def json_document(source: Source) -> Document:
@@ -148,7 +149,7 @@ def _feature(feature: dict[str, Any]) -> dict[str, Any]:
 
 def xml_document(source: Source) -> Document:
     """XML: feeds as their entries, articles and other prose as text, data as it stands."""
-    root = parse(source.content)
+    root = parse(_in_utf8(source))
     if root is None:
         return source.document(source.text(markup=True))
     if local(root) in ("rss", "feed", "RDF") and (entries := list(every(root, "item", "entry"))):
@@ -157,6 +158,15 @@ def xml_document(source: Source) -> Document:
         title, text = article_text(root)
         return source.document(text, title=title)
     return source.document(source.text(markup=True), title=_plain(child(root, "title"))[:300])
+
+
+def _in_utf8(source: Source) -> bytes:
+    """The bytes in UTF-8: libxml2 knows fewer encodings than we do, and loses what it cannot read."""
+    try:
+        source.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return _DECLARATION.sub("", source.text(markup=True), count=1).encode("utf-8", "replace")
+    return source.content
 
 
 def feed_document(source: Source, root: Element, entries: list[Element]) -> Document:
