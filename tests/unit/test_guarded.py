@@ -16,7 +16,7 @@ WORDS = "words that nobody vouches for"
 
 
 @pytest.fixture
-def page(world: MakeWorld) -> Page:
+def opened(world: MakeWorld) -> Page:
     app = world()
     return Page(app.services, app.sessions, [])
 
@@ -31,26 +31,26 @@ def call(page: Page, name: str, *inputs: Any) -> gr.Error:
 
 
 def test_a_call_that_does_not_fit_is_one_line_without_what_was_sent(
-    page: Page, caplog: pytest.LogCaptureFixture
+    opened: Page, caplog: pytest.LogCaptureFixture
 ) -> None:
-    error = call(page, "_ask", [WORDS])
+    error = call(opened, "_ask", [WORDS])
     assert "could not take what was sent" in error.message
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "\n" not in caplog.text.strip() and WORDS not in caplog.text
 
 
 def test_an_error_in_our_own_code_keeps_its_traceback_and_the_visitor_gets_a_sentence(
-    page: Page, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    opened: Page, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page._services, "endpoint", None)
-    error = call(page, "_arrive", None)
+    monkeypatch.setattr(opened._services, "endpoint", None)
+    error = call(opened, "_arrive", None)
     assert error.message == "Something in the app failed: reload the page, then try again."
     assert "AttributeError" in caplog.text and "services.py" in caplog.text
 
 
-def test_the_servers_record_of_a_failed_request_is_kept_when_our_code_failed(page: Page) -> None:
+def test_the_servers_record_of_a_failed_request_is_kept_when_our_code_failed(opened: Page) -> None:
     kept = []
-    for fail in (lambda: page._arrive(None, None), lambda: {}["fn_index"]):  # type: ignore[arg-type]
+    for fail in (lambda: opened._arrive(None, None), lambda: {}["fn_index"]):  # type: ignore[arg-type]
         try:
             fail()
         except (AttributeError, KeyError):

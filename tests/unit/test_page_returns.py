@@ -52,55 +52,61 @@ def app(world: MakeWorld) -> App:
 
 
 @pytest.fixture
-def page(app: App, monkeypatch: pytest.MonkeyPatch) -> Page:
+def opened(app: App, monkeypatch: pytest.MonkeyPatch) -> Page:
     monkeypatch.setattr("ui.visitors.AWAY_SECONDS", 0.1)
     return Page(app.services, app.sessions, [])
 
 
-def test_a_reload_shows_the_conversation_and_goes_on_in_it(page: Page, app: App) -> None:
-    secret = arrive(page, "tab")
-    ask(page, app, "tab", QUESTIONS[0])
-    second = ask(page, app, "tab", QUESTIONS[1])
-    session = page._visitors.page("tab").visitor.session_id
-    page._leave(visit("tab"))
-    assert arrive(page, "again", secret, second.id) == secret
-    assert questions(page, shown(page, "again", second.id)) == list(QUESTIONS[:2])
-    third = ask(page, app, "again", QUESTIONS[2])
-    assert page._visitors.page("again").visitor.session_id == session
-    assert questions(page, shown(page, "again", third.id)) == list(QUESTIONS)
+def test_a_reload_shows_the_conversation_and_goes_on_in_it(opened: Page, app: App) -> None:
+    secret = arrive(opened, "tab")
+    ask(opened, app, "tab", QUESTIONS[0])
+    second = ask(opened, app, "tab", QUESTIONS[1])
+    session = opened._visitors.page("tab").visitor.session_id
+    opened._leave(visit("tab"))
+    assert arrive(opened, "again", secret, second.id) == secret
+    assert questions(opened, shown(opened, "again", second.id)) == list(QUESTIONS[:2])
+    third = ask(opened, app, "again", QUESTIONS[2])
+    assert opened._visitors.page("again").visitor.session_id == session
+    assert questions(opened, shown(opened, "again", third.id)) == list(QUESTIONS)
 
 
-def test_who_comes_back_after_the_session_has_ended_is_understood_all_the_same(page: Page, app: App) -> None:
-    secret = arrive(page, "tab")
-    first = ask(page, app, "tab", QUESTIONS[0])
-    page._leave(visit("tab"))
+def test_who_comes_back_after_the_session_has_ended_is_understood_all_the_same(
+    opened: Page, app: App
+) -> None:
+    secret = arrive(opened, "tab")
+    first = ask(opened, app, "tab", QUESTIONS[0])
+    opened._leave(visit("tab"))
     until(lambda: not app.sessions._sessions)
-    arrive(page, "later", secret, first.id)
-    second = ask(page, app, "later", QUESTIONS[1])
+    arrive(opened, "later", secret, first.id)
+    second = ask(opened, app, "later", QUESTIONS[1])
     assert "two" in str(app.endpoint.chats[-1]["messages"]) and QUESTIONS[0] in str(app.endpoint.chats[-1])
-    assert questions(page, shown(page, "later", second.id)) == list(QUESTIONS[:2])
+    assert questions(opened, shown(opened, "later", second.id)) == list(QUESTIONS[:2])
 
 
-def test_the_link_of_a_run_shows_that_run_alone_to_somebody_else(page: Page, app: App) -> None:
-    arrive(page, "tab")
-    ask(page, app, "tab", QUESTIONS[0])
-    second = ask(page, app, "tab", QUESTIONS[1])
-    stranger = arrive(page, "stranger", run=second.id)
-    assert questions(page, shown(page, "stranger", second.id)) == [QUESTIONS[1]]
-    third = ask(page, app, "stranger", QUESTIONS[2])
+def test_the_link_of_a_run_shows_that_run_alone_to_somebody_else(opened: Page, app: App) -> None:
+    arrive(opened, "tab")
+    ask(opened, app, "tab", QUESTIONS[0])
+    second = ask(opened, app, "tab", QUESTIONS[1])
+    stranger = arrive(opened, "stranger", run=second.id)
+    assert questions(opened, shown(opened, "stranger", second.id)) == [QUESTIONS[1]]
+    third = ask(opened, app, "stranger", QUESTIONS[2])
     assert QUESTIONS[1] not in str(app.endpoint.chats[-1]["messages"])
-    assert questions(page, shown(page, "stranger", third.id)) == [QUESTIONS[2]]
-    arrive(page, "stranger again", stranger, second.id)
-    assert questions(page, shown(page, "stranger again", second.id)) == [QUESTIONS[1]]
+    assert questions(opened, shown(opened, "stranger", third.id)) == [QUESTIONS[2]]
+    arrive(opened, "stranger again", stranger, second.id)
+    assert questions(opened, shown(opened, "stranger again", second.id)) == [QUESTIONS[1]]
 
 
-@pytest.mark.parametrize("forged", ["x" * 20, "", 7, ["a"], {"a": 1}, "x" * 10_000_000, "\ud800" * 30, None])
-def test_a_forged_secret_opens_nobodys_conversation(page: Page, app: App, forged: Any) -> None:
-    arrive(page, "tab")
-    ask(page, app, "tab", QUESTIONS[0])
-    second = ask(page, app, "tab", QUESTIONS[1])
-    arrive(page, "forger", forged, second.id)
-    assert questions(page, shown(page, "forger", second.id)) == [QUESTIONS[1]]
+@pytest.mark.parametrize(
+    "forged",
+    ["x" * 20, "", 7, ["a"], {"a": 1}, "x" * 10_000_000, "\ud800" * 30, None],
+    ids=["guess", "empty", "number", "list", "object", "10 MB", "half characters", "none"],
+)
+def test_a_forged_secret_opens_nobodys_conversation(opened: Page, app: App, forged: Any) -> None:
+    arrive(opened, "tab")
+    ask(opened, app, "tab", QUESTIONS[0])
+    second = ask(opened, app, "tab", QUESTIONS[1])
+    arrive(opened, "forger", forged, second.id)
+    assert questions(opened, shown(opened, "forger", second.id)) == [QUESTIONS[1]]
 
 
 def test_only_the_visitor_who_asked_can_stop_a_run(world: MakeWorld) -> None:
