@@ -232,7 +232,7 @@ class Settings(BaseSettings):
         "an http(s) address",
     )
     embeddings_model: str = _var(
-        "", "Which model to ask for there; it also decides what it is shown", "a model name"
+        "", "Which model to ask for there; {kind} in it becomes query or passage", "a model name"
     )
     embeddings_token: Token = _var(None, "Token for that server", "a text")
     web_ports: Ports = _var((), "Ports of web pages that are opened besides 80, 443 and 8080", "port numbers")

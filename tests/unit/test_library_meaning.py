@@ -118,7 +118,10 @@ def test_each_model_is_shown_texts_in_its_own_way_and_the_key_is_where_it_belong
         EmbeddingsEndpoint(url, "intfloat/multilingual-e5-small", KEY).embed(["a car"], question=True)
     EmbeddingsEndpoint(web.url(), "intfloat/multilingual-e5-small").embed(["a car"])
     EmbeddingsEndpoint(web.url()).embed(["a car"], question=True)
-    bodies = [body_of(request) for request in web.requests]
+    for question in (True, False):
+        EmbeddingsEndpoint(web.url(), "e5-{kind}").embed(["a car"], question=question)
+    *bodies, query, passage = [body_of(request) for request in web.requests]
+    assert [(each["model"], each["input"]) for each in (query, passage)] == [("e5-query", ["a car"]), ("e5-passage", ["a car"])]  # fmt: skip
     assert [body["input"] for body in bodies] == [["query: a car"]] * 3 + [["passage: a car"], ["a car"]]
     assert bodies[0]["model"] == "intfloat/multilingual-e5-small" and "model" not in bodies[-1]
     assert web.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -180,6 +183,40 @@ def test_vectors_are_kept_and_only_what_changed_is_asked_for_again(
     other = library(folder, web.url(), index, "another-model")
     other.refresh()
     assert len(web.requests) >= asked + 4  # vectors of two models cannot be compared
+
+
+def test_when_the_endpoint_fails_in_the_middle_only_the_rest_is_asked_for_later(
+    folder: Path, tmp_path: Path, served: Callable[[Route], LocalWeb]
+) -> None:
+    answers = [0]
+
+    def tiring(request: Request) -> Answer:
+        answers[0] += 1
+        return Answer(503) if answers[0] == 4 else answer(request)
+
+    web, index = served(tiring), tmp_path / "index.sqlite"
+    for _ in range(2):  # the second is the next start
+        books = library(folder, web.url(), index)
+        books.refresh()
+        books.close()
+    texts = [text for request in web.requests for text in body_of(request)["input"]]  # type: ignore[attr-defined]
+    assert (
+        len(texts) == 43 + 8 and len(set(texts)) == 43
+    )  # of 43 documents the batch that failed is asked for twice
+
+
+def test_vectors_of_deleted_documents_find_nothing(
+    folder: Path, tmp_path: Path, served: Callable[[Route], LocalWeb]
+) -> None:
+    books = library(folder, served(answer).url())
+    assert urls(books, "car") == ["garage.md"]
+    for file in folder.iterdir():
+        file.unlink()
+    assert urls(books, "car") == [] and urls(books, "car") == []
+    (folder / "again.md").write_text("The automobile is back.")
+    for number in range(20):
+        (folder / f"more{number}.md").write_text(f"Minutes {number}.")
+    assert urls(books, "car") == ["again.md"]
 
 
 def test_texts_too_long_for_the_model_are_shown_to_it_shorter(

@@ -43,17 +43,21 @@ class Embedder(Protocol):
 class EmbeddingsEndpoint:
     """Thread-safe."""
 
-    batch = 16
+    batch = 8
 
     def __init__(self, url: str, model: str = "", token: str = "") -> None:
-        """`url`: of the server, with or without /v1; it may stand in the operator's own network."""
+        """`url`: of the server, with or without /v1; it may stand in the operator's own network.
+
+        `model`: "{kind}" in it becomes query or passage, for servers that tell them apart by the name.
+        """
         root = url.rstrip("/").removesuffix("/embeddings")
         self._url = f"{root}/embeddings" if root.endswith("/v1") else f"{root}/v1/embeddings"
         self._model = model
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._question = Fetcher(limits=_QUESTION_LIMITS, allow_local=True)
         self._passages = Fetcher(limits=_PASSAGE_LIMITS, allow_local=True)
-        self._prefixes = next((pair for known, *pair in _PREFIXES if known.search(model)), ["", ""])
+        shown = "" if "{kind}" in model else model
+        self._prefixes = next((pair for known, *pair in _PREFIXES if known.search(shown)), ["", ""])
         self.name = f"{self._url} {model}"
 
     def embed(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
@@ -61,7 +65,7 @@ class EmbeddingsEndpoint:
         prefix = self._prefixes[0 if question else 1]
         body: dict[str, Any] = {"input": [prefix + text for text in texts]}
         if self._model:
-            body["model"] = self._model
+            body["model"] = self._model.replace("{kind}", "query" if question else "passage")
         fetcher = self._question if question else self._passages
         return vectors_of(ask(fetcher, self._url, headers=self._headers, body=body), len(texts))
 

@@ -1,6 +1,7 @@
 """The library's passages as vectors: what a question means is found, whatever its words."""
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ _LEAST = 2.5
 _REST_SECONDS = 60.0
 _COMMIT_SECONDS = 0.5
 _BLOCK = 2048
+_MOSTLY = 0.75
 # Up to here the vectors are kept as the processor likes them, above it in half the room.
 _FAST_BYTES = 128_000_000
 
@@ -87,10 +89,11 @@ class Meaning:
         with self._lock:
             self._load(kept)
             rows, vectors = self._rows, self._vectors
-        if vectors.shape[1:] != wanted.shape:
+        if not len(rows) or vectors.shape[1:] != wanted.shape:
             return []
+        # Not BLAS: its threads wait for each other where anything else runs.
         likeness = np.concatenate(
-            [vectors[at : at + _BLOCK].astype(np.float32, copy=False) @ wanted for at in range(0, len(rows), _BLOCK)]
+            [np.vecdot(vectors[at : at + _BLOCK].astype(np.float32, copy=False), wanted) for at in range(0, len(rows), _BLOCK)]
         )  # fmt: skip
         least = likeness.mean() + _LEAST * likeness.std()
         best: dict[int, Near] = {}
@@ -100,6 +103,9 @@ class Meaning:
                 break
             best.setdefault(document_of(row), Near(document_of(row), row))
         there = kept.existing(best)
+        if len(there) < _MOSTLY * len(best):
+            with self._lock:  # too many are of documents that are gone: they are read anew
+                self._rows = np.empty(0, np.int64)
         return [near for number, near in best.items() if number in there][:_NEAREST]
 
     def close(self) -> None:
@@ -122,14 +128,15 @@ class Meaning:
                 self._index.put_vectors(
                     [row for row, _ in part], self._vectors_for([text for _, text in part])
                 )
+                first = document_of(pending[0][0]) if pending else math.inf
+                self._index.have_vectors(each for each in learned if each < first)
+                learned = [each for each in learned if each >= first]
                 if stop():
                     return
-            if not pending:
-                self._index.have_vectors(learned)
-                learned = []
-            if time.monotonic() - committed > _COMMIT_SECONDS:
-                self._index.commit()
-                committed = time.monotonic()
+                if time.monotonic() - committed > _COMMIT_SECONDS:
+                    self._index.commit()
+                    committed = time.monotonic()
+        self._index.have_vectors(learned)
 
     def _vectors_for(self, texts: list[str]) -> Vectors:
         """Those of a batch; when it is refused, as too long for the model, of each text's beginning."""
@@ -141,12 +148,7 @@ class Meaning:
         return np.concatenate([self._embedder.embed([text[:_SHORTENED]]) for text in texts])
 
     def _load(self, kept: Snapshot) -> None:
-        """Brings the vectors in memory up to what is kept. Rows only grow; those of deleted documents are left
-        until they are a tenth.
-        """
-        count = kept.count_vectors()
-        if len(self._rows) > 1.1 * count:
-            self._rows = np.empty(0, np.int64)
+        """Brings the vectors in memory up to what is kept. Rows only grow."""
         last = int(self._rows[-1]) if len(self._rows) else -1
         rows, vectors = kept.vectors_after(last)
         if not rows:
@@ -154,7 +156,7 @@ class Meaning:
         added = np.frombuffer(b"".join(vectors), np.float16).reshape(len(rows), -1)
         if last < 0 or added.shape[1] != self._vectors.shape[1]:
             self._rows, self._vectors = np.empty(0, np.int64), np.empty((0, added.shape[1]), np.float32)
-        kind = np.float32 if 4 * count * added.shape[1] <= _FAST_BYTES else np.float16
+        kind = np.float32 if 4 * (len(self._rows) + len(rows)) * added.shape[1] <= _FAST_BYTES else np.float16
         self._rows = np.concatenate([self._rows, np.array(rows, np.int64)])
         self._vectors = np.concatenate([self._vectors.astype(kind, copy=False), added.astype(kind)])
 

@@ -132,9 +132,6 @@ class Snapshot:
         is_this = self._db.execute("SELECT name FROM model").fetchone() == (model,)
         return is_this and self._db.execute("SELECT 1 FROM vectors LIMIT 1").fetchone() is not None
 
-    def count_vectors(self) -> int:
-        return int(self._db.execute("SELECT count(*) FROM vectors").fetchone()[0])
-
     def vectors_after(self, row: int) -> tuple[list[int], list[bytes]]:
         """The rows above `row`, and their vectors in half precision."""
         found = self._db.execute(
