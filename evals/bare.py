@@ -20,7 +20,10 @@ SYSTEM = (
     "Answer the question. Think first, in a few sentences. Then write a last line that begins with"
     ' "ANSWER:" and holds just the answer: a name, a place, a number, a date, yes or no.'
 )
-_ANSWER = re.compile(r"^[\s*_#>]*(?:final\s+)?answer\b[\s*_]*:[\s*_]*(.*)", re.IGNORECASE | re.MULTILINE)
+# In capitals, as it was asked for, anywhere; otherwise at the beginning of a line.
+_ANSWER = re.compile(
+    r"(?:\bANSWER|^[\s*_#>]*(?:(?i:final\s+))?(?i:answer)\b)[\s*_]*:[\s*_]*(.*)", re.MULTILINE
+)
 
 
 def ask_bare(
