@@ -9,6 +9,7 @@ import sys
 import httpx
 import pytest
 
+from tests.ipv6 import needs_ipv6
 from tests.scripted_endpoint import ScriptedEndpoint
 from tests.ui.conftest import PROJECT, free_port, start
 
@@ -34,7 +35,14 @@ def test_a_wrong_variable_is_named_in_one_sentence(environment: dict[str, str]) 
     assert err.startswith("PORT has a value that cannot be used") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("::", "[::1]")])
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        pytest.param("::1", "[::1]", marks=needs_ipv6),
+        pytest.param("::", "[::1]", marks=needs_ipv6),
+    ],
+)
 def test_the_app_prints_its_address_serves_there_and_ends_when_told_to(
     environment: dict[str, str], endpoint: ScriptedEndpoint, host: str, shown: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from agent.errors import SettingsError
 from agent.settings import PROJECT
+from tests.ipv6 import needs_ipv6
 from ui.examples import examples
 from ui.launch import host_in_url, need_free_port
 from ui.theme import head
@@ -38,6 +39,7 @@ def test_a_taken_port_or_a_foreign_address_stops_the_start_with_one_sentence() -
         need_free_port("192.0.2.1", port)
 
 
+@needs_ipv6
 @pytest.mark.parametrize("host", ["::1", "::", "[::1]"])
 def test_a_taken_port_of_an_ipv6_address_is_told_too(host: str) -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
@@ -47,7 +49,7 @@ def test_a_taken_port_of_an_ipv6_address_is_told_too(host: str) -> None:
     need_free_port(host, port)
 
 
-@pytest.mark.parametrize("host", ["2001:db8::1", "no.such.host.invalid", "a" * 300, "[::1", "1.2.3.4.5"])
+@pytest.mark.parametrize("host", ["2001:db8::1", "a" * 300])
 def test_a_host_that_is_no_address_of_this_machine_is_told_by_its_variable(host: str) -> None:
     with pytest.raises(SettingsError, match=r"^APP_HOST names .*, which is no address of this machine"):
         need_free_port(host, 7860)
