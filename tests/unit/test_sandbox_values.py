@@ -1,8 +1,11 @@
 """What crosses between host and box arrives as what it was, or is refused by name."""
 
 import datetime as dt
+import io
 import math
+import struct
 import tracemalloc
+import zlib
 from collections import Counter, deque, namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
@@ -397,6 +400,23 @@ def test_an_image_bomb_is_refused_before_it_is_decoded():
     )
     with pytest.raises(BadFrame, match="too many pixels"):
         check_png(header, LIMITS.pixels)
+
+
+def test_an_image_with_packed_text_is_refused_before_it_is_unpacked():
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    out = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(out, "PNG")
+    good, text = out.getvalue(), chunk(b"zTXt", b"key\0\0" + zlib.compress(bytes(900_000)))
+    assert Decoder(good, LIMITS).value({"$": "image", "at": 0, "n": len(good)}).size == (2, 2)
+    for bad in (
+        good[:33] + text + good[33:],
+        good[:33] + chunk(b"IDAT", b"") * 20_000 + good[33:],
+        good[:40],
+    ):
+        with pytest.raises(BadFrame):
+            Decoder(bad, LIMITS).value({"$": "image", "at": 0, "n": len(bad)})
 
 
 def test_half_a_character_does_not_reach_the_host():

@@ -20,6 +20,8 @@ _DTYPE = re.compile(
 )
 _TEXT_DTYPE = re.compile(r"[<>]U[0-9]{1,7}")
 _PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+_PNG_CHUNKS = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
+_MOST_CHUNKS = 10_000
 # Kinds of column that their cells alone do not tell.
 _COLUMN = re.compile(r"category|boolean|U?Int(8|16|32|64)|Float(32|64)")
 NOT_MINE = object()
@@ -83,7 +85,8 @@ def png(image: Any, pixels: int) -> bytes:
     if image.width * image.height > pixels:
         raise CannotCross(f"the image has more than {pixels:,} pixels")
     out = io.BytesIO()
-    (image if image.mode in _PNG_MODES else image.convert("RGB")).save(out, "PNG")
+    plain = image if image.mode in _PNG_MODES else image.convert("RGB")
+    plain.save(out, "PNG", icc_profile=None)
     return out.getvalue()
 
 
@@ -95,6 +98,16 @@ def check_png(data: bytes, pixels: int) -> tuple[int, int]:
     if not 0 < width * height <= pixels:
         raise BadFrame("an image with too many pixels")
     return width, height
+
+
+def _check_chunks(data: bytes) -> None:
+    """BadFrame unless a PNG has only chunks that `png` writes: others would be unpacked, and held as text."""
+    at, count = 8, 0
+    while at < len(data):
+        size, name = struct.unpack_from(">I4s", data, at)
+        at, count = at + 12 + size, count + 1
+        if name not in _PNG_CHUNKS or count > _MOST_CHUNKS:
+            raise BadFrame("an image with parts that may not cross")
 
 
 def _encode_array(encoder: Encoder, value: Any, depth: int) -> Any:
@@ -214,6 +227,7 @@ def _series(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
 def _image(decoder: Decoder, data: dict[str, Any], depth: int) -> Any:
     raw = decoder.bytes(data)
     check_png(raw, decoder.limits.pixels)
+    _check_chunks(raw)
     from PIL import Image
 
     image = Image.open(io.BytesIO(raw), formats=["PNG"])
