@@ -19,7 +19,7 @@ from evals.figures import Figure
 from tests.agent_world import App, open_app, step, until
 from tests.scripted_endpoint import Answer
 
-REPEAT = 8
+REPEAT = 5
 _RUNS_FIRST = 0.3
 _AIM = "within 200 ms"
 STUBBORN = {
@@ -42,7 +42,7 @@ OF_CPYTHON = {
 
 
 def measure_stop(level: Level) -> list[Figure]:
-    """A figure for each kind of code: the median of eight stops, and the slowest."""
+    """A figure for each kind of code: the median of five stops, and the slowest."""
     kinds = STUBBORN if level == SMALL else STUBBORN | OF_CPYTHON
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

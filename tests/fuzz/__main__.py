@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from rich.console import Console
@@ -54,21 +55,32 @@ def main(seconds: int) -> int:
             return 1
         told = json.loads(report.read_text())
         inputs = [path.read_bytes() for path in sorted(corpus.iterdir())]
-    grown = growth(inputs)
+    grown, steepest = growth(inputs)
     console.print(
         f"{told['runs']:,} inputs in {time.monotonic() - began:.0f} s: {told['frames']:,} frames read, "
         f"{told['refused']:,} refused, no crash; {len(inputs):,} kept inputs make the host grow by {grown:.1f} MB "
         f"(the fuzzer itself: {told['peak'] / 1e6:.0f} MB)"
     )
-    return 0 if grown <= GROWTH_MB else 1
+    if grown > GROWTH_MB:
+        console.print(f"The host grew too much, most with the input {steepest!r}", markup=False)
+        return 1
+    return 0
 
 
-def growth(inputs: list[bytes]) -> float:
-    """By how many MB this process's peak grows when it decodes each of `inputs`, the libraries being loaded."""
+def growth(inputs: list[bytes]) -> tuple[float, bytes]:
+    """By how many MB this process's peak grows when it decodes each of `inputs`, the libraries being loaded;
+    and the one that made it grow most."""
     _decode(target.seeds())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _decode(inputs)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / 1e6
+    peaks = [_peak()]
+    for data in inputs:
+        _decode([data])
+        peaks.append(_peak())
+    steps = [after - before for before, after in pairwise(peaks)]
+    return peaks[-1] - peaks[0], inputs[steps.index(max(steps))]
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def _decode(inputs: list[bytes]) -> None:
