@@ -311,7 +311,7 @@ def bombs(arena: Arena) -> str:
             "tool([[]] * 600000)",
             "tool(10 ** 20000)\n1 / 0",
         ):
-            end = arena.happened(code, {"tool": lambda value: None}, step_seconds=10)
+            end = arena.happened(code, {"tool": lambda value: None}, step_seconds=60)
             harmless = end.startswith(
                 (
                     "ToolError",

@@ -28,7 +28,7 @@ from .traces import remember
 _FILES = "/files"
 _POLL_SECONDS = 0.02
 _GRACE_SECONDS = 0.5  # that Monty has beyond its time limit, before its process is killed
-_OWN_ROOM = 256 << 20  # bytes that this process and Monty may use besides the code's own
+_OWN_ROOM = 512 << 20  # that this process, with pandas, and Monty may each use besides the memory of the code
 _UNDONE = "What this step had assigned is undone."
 
 
