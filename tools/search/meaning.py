@@ -20,8 +20,10 @@ from tools.search.snapshot import Snapshot, document_of
 _CHUNK = 1000
 _SHORTENED = 300
 _NEAREST = 30
-# How far above the library's mean likeness, in standard deviations, a passage must be to mean the same.
-_LEAST = 2.5
+# To mean the same, a passage must be so far above the library's mean likeness, as a share of what the best of as
+# many would reach by chance. Below 1, since passages are alike; found with E5 on the sample library, where what is
+# asked for lies above and what no document is about lies below.
+_LEAST = 0.83
 _REST_SECONDS = 60.0
 _COMMIT_SECONDS = 0.5
 _BLOCK = 2048
@@ -95,7 +97,8 @@ class Meaning:
         likeness = np.concatenate(
             [np.vecdot(vectors[at : at + _BLOCK].astype(np.float32, copy=False), wanted) for at in range(0, len(rows), _BLOCK)]
         )  # fmt: skip
-        least = likeness.mean() + _LEAST * likeness.std()
+        by_chance = math.sqrt(2 * math.log(len(rows) + 1))
+        least = likeness.mean() + _LEAST * by_chance * likeness.std()
         best: dict[int, Near] = {}
         for place in np.argsort(-likeness)[: 4 * _NEAREST]:
             row = int(rows[place])
