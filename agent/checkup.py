@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from agent.settings import Settings
 from agent.web import ENGINES
-from tools.errors import ToolFailure
+from tools.errors import NotRendered, ToolFailure
+from tools.fetch import Fetched, Fetcher
+from tools.rendering.renderer import Renderer
 from tools.search.embeddings import Embedder
 from tools.search.results import SearchProvider
 
@@ -35,6 +37,23 @@ def embedded(embedder: Embedder) -> tuple[bool, str]:
     finally:
         embedder.close()
     return True, f"answers in {time.monotonic() - started:.1f} s with {found.shape[1]} numbers for a text"
+
+
+def rendered(renderer: Renderer) -> tuple[bool, str]:
+    """Whether pages can be rendered, and how Chromium is kept in; one page that asks for nothing."""
+    started = time.monotonic()
+    page = Fetched("http://page.invalid/", 200, "text/html", b"<script>document.write(6 * 7)</script>")
+    try:
+        renderer.html(page, Fetcher())
+    except NotRendered as error:
+        return False, f"does not run: {error.why}; such pages are read from the data that they carry"
+    seconds = time.monotonic() - started
+    kept = (
+        "in its own sandbox"
+        if renderer.sandboxed
+        else "without a sandbox of its own (no user namespaces here)"
+    )
+    return renderer.sandboxed, f"renders a page in {seconds:.1f} s, {kept} and without network"
 
 
 def not_set_up(settings: Settings) -> Sequence[str]:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same numbers on every architecture
 _VERSION_FLAG, _PATH_BENEATH = 1, 1
-_READ_FILE, _READ_DIR = 1 << 2, 1 << 3
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE  # what a rule for a single file may grant
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}  # ABI -> how many rights it knows from then on
 _NET_SINCE, _SCOPE_SINCE = 4, 6
 
@@ -23,8 +24,10 @@ def version() -> int:
     return max(0, int(ctypes.CDLL(None, use_errno=True).syscall(_CREATE, None, 0, _VERSION_FLAG)))
 
 
-def restrict(readable: Iterable[str]) -> None:
+def restrict(readable: Iterable[str], *, runnable: Iterable[str] = (), writable: Iterable[str] = ()) -> None:
     """Deny this thread everything in the file system but reading below `readable`, for good.
+
+    `runnable`: read and run programs below these; `writable`: do anything below these.
 
     Needs no_new_privs. A path that is not there is left out. OSError when the kernel refuses.
     """
@@ -38,12 +41,18 @@ def restrict(readable: Iterable[str]) -> None:
         parts.append(0b11)
     attributes = struct.pack(f"{len(parts)}Q", *parts)
     ruleset = _checked(libc.syscall(_CREATE, attributes, len(attributes), 0))
-    for path in readable:
+    given = [
+        *((path, _READ_FILE | _READ_DIR) for path in readable),
+        *((path, _READ_FILE | _READ_DIR | _EXECUTE) for path in runnable),
+        *((path, rights) for path in writable),
+    ]
+    for path, allowed in given:
         try:
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        allowed = _READ_FILE | (_READ_DIR if os.path.isdir(path) else 0)  # noqa: PTH112 - leaf without pathlib
+        if not os.path.isdir(path):  # noqa: PTH112 - leaf without pathlib
+            allowed &= _OF_FILES
         rule = struct.pack("=Qi", allowed, folder)
         _checked(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))
         os.close(folder)

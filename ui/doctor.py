@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent.checkup import embedded, not_set_up, searched
+from agent.checkup import embedded, not_set_up, rendered, searched
 from agent.errors import ModelError, ResearchError, SandboxError, SettingsError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
@@ -29,9 +29,8 @@ from agent.sandbox.probe import Trial, attack, choose_level
 from agent.senses import senses_of
 from agent.services import named_endpoint, sandbox_command
 from agent.settings import Settings, load_settings
-from agent.web import build_library, build_search, embedder_of, manners_of
+from agent.web import build_library, build_search, embedder_of, manners_of, renderer_of
 from lock import landlock, seccomp
-from tools.rendering.chromium import chromium_here
 from ui.launch import need_free_port
 
 _SEARCH_SECONDS = 5.0
@@ -87,14 +86,14 @@ def examine(settings: Settings, trials: dict[int, Trial], command: Command | Non
 
 
 def _rendering(settings: Settings) -> Finding:
-    chromium = chromium_here()
-    if chromium is None:
-        told = "absent; a page that is empty without its scripts is read from the data that it carries"
-    elif settings.render == "off":
-        told = f"{chromium}, not used (RENDER=off)"
-    else:
-        return Finding("Chromium", f"{chromium}, for pages that are empty without their scripts")
-    return Finding("Chromium", told, State.NOTE)
+    renderer = renderer_of(settings)
+    if renderer is None:
+        why = "not used (RENDER=off)" if settings.render == "off" else "absent"
+        told = f"{why}; a page that is empty without its scripts is read from the data that it carries"
+        return Finding("Chromium", told, State.NOTE)
+    good, told = rendered(renderer)
+    renderer.close()
+    return Finding("Chromium", told, State.OK if good else State.NOTE)
 
 
 def _perceiving(settings: Settings) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,9 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Error as RenderedError
 from playwright.async_api import Page as Rendered
 from playwright.sync_api import Page as Tab
 
+from agent.checkup import rendered
+from lock import landlock
 from tests.agent_world import until
 from tests.local_web import Answer, LocalWeb
 from tests.unit.test_senses import said, sees, sent_picture
@@ -287,6 +291,57 @@ def test_a_rendered_page_opens_no_file_of_the_machine(renderer: Renderer, url: s
     assert socket.gethostname() not in seen.result
 
 
+@pytest.mark.skipif(landlock.version() == 0, reason="this kernel has no Landlock")
+def test_chromium_itself_can_read_no_file_of_the_app(renderer: Renderer, page: Tab) -> None:
+    async def open_file(page: Rendered, limits: RenderLimits) -> str:
+        await page.context.unroute_all()
+        try:
+            await page.goto(f"file://{PROJECT}/README.md")
+        except RenderedError as error:
+            return error.message
+        return await page.content()
+
+    assert "ERR_" in renderer.visit(own("hello"), Fetcher(), open_file).result
+    page.goto(f"file://{PROJECT}/README.md")
+    assert "Open Deep Research" in page.content(), "an ordinary browser can"
+
+
+def test_where_chromium_has_no_sandbox_it_runs_without_and_that_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    stand_in = folder / "chromium"
+    stand_in.write_text(
+        f'#!/bin/sh\ncase "$*" in *--no-sandbox*) exec {chromium_here()} "$@";; esac\n'
+        'echo "FATAL: No usable sandbox!" >&2; exit 1\n'
+    )
+    stand_in.chmod(0o755)
+    renderer = Renderer(stand_in, QUICK)
+    try:
+        assert "hello" in renderer.html(own("hello"), Fetcher()).result
+        assert not renderer.sandboxed
+        assert "no sandbox of its own" in caplog.text
+    finally:
+        renderer.close()
+        shutil.rmtree(folder)
+
+
+def test_the_doctor_says_how_pages_are_rendered(renderer: Renderer) -> None:
+    good, told = rendered(renderer)
+    assert "renders a page in" in told and "without network" in told
+    assert good == ("in its own sandbox" in told)
+
+
+def test_a_chromium_that_does_not_start_costs_one_sentence() -> None:
+    renderer = Renderer(Path("/bin/false"), QUICK)
+    try:
+        with pytest.raises(NotRendered, match="could not be rendered"):
+            renderer.html(own("hello"), Fetcher())
+    finally:
+        renderer.close()
+
+
 def test_a_page_sends_nothing_but_to_its_own_site(renderer: Renderer) -> None:
     script = "fetch('http://localhost:PORT/', {method: 'POST', mode: 'no-cors', body: '1'}); fetch('/own', {method: 'POST', body: '{}'}); fetch('/own', {method: 'DELETE'})"
     with LocalWeb(lambda request: Answer(200, JS, "1")) as web:
@@ -296,8 +351,8 @@ def test_a_page_sends_nothing_but_to_its_own_site(renderer: Renderer) -> None:
 
 
 def test_a_page_without_end_of_requests_is_read_at_the_cap() -> None:
-    script = "let n = 0; setInterval(() => fetch('/' + n++).then(() => document.body.append(' asked')), 5)"
-    renderer = make_renderer(RenderLimits(settle_seconds=3, requests=20))
+    script = "let n = 0; setInterval(() => fetch('/' + n++).then(() => document.body.append(' asked')), 50)"
+    renderer = make_renderer(RenderLimits(seconds=60, settle_seconds=6, requests=20))
     try:
         with LocalWeb(lambda request: "1") as web:
             page = Fetched(web.url(), 200, "text/html", f"<body><script>{script}</script>".encode())
@@ -360,14 +415,14 @@ def group_of(renderer: Renderer) -> list[int]:
 
 def test_an_idle_chromium_is_closed_and_leaves_nothing_behind() -> None:
     folder = Path(tempfile.gettempdir())
-    before = set(folder.glob("chromium-*"))
+    before = set(folder.glob("rendering-*"))
     renderer = make_renderer(RenderLimits(idle_seconds=1))
     try:
         renderer.html(own("hello"), Fetcher())
         processes = group_of(renderer)
         assert len(processes) > 3
         until(lambda: not any(map(alive, processes)))
-        until(lambda: not set(folder.glob("chromium-*")) - before)
+        until(lambda: not set(folder.glob("rendering-*")) - before)
         assert "hello" in renderer.html(own("hello again"), Fetcher()).result
     finally:
         renderer.close()

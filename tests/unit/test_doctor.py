@@ -22,6 +22,7 @@ def examined(
             plain = {
                 "TGI_URL": endpoint.url,
                 "SEARCH": "library",
+                "RENDER": "off",
                 "LIBRARY_DIR": str(library),
                 "DATA_DIR": str(tmp_path / "data"),
                 "CACHE_DIR": str(tmp_path / "cache"),

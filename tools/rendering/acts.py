@@ -4,6 +4,7 @@ Reading it and taking its picture are such acts; one that clicks or fills is
 another function of this shape, and its page's requests are answered as ever.
 """
 
+import asyncio
 from collections.abc import Awaitable
 from typing import Protocol, TypeVar
 
@@ -28,13 +29,18 @@ _READ = """(() => {
 
 
 class Act(Protocol[T_co]):
-    """Something done with a page that has settled. Its playwright Error ends the visit as NotRendered."""
+    """Something done with a page that has settled. Its playwright Error, or a TimeoutError, ends the visit as NotRendered."""
 
     def __call__(self, page: Page, limits: RenderLimits) -> Awaitable[T_co]: ...
 
 
 async def read_html(page: Page, limits: RenderLimits) -> str:
     """The page's HTML as it stands now."""
+    async with asyncio.timeout(_READ_SECONDS):  # a script that never ends lets nobody in
+        return await _html(page, limits)
+
+
+async def _html(page: Page, limits: RenderLimits) -> str:
     wire = await page.context.new_cdp_session(page)
     frame = (await wire.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     world = await wire.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "reader"})
@@ -44,7 +50,6 @@ async def read_html(page: Page, limits: RenderLimits) -> str:
             "expression": _READ % limits.text_chars,
             "contextId": world["executionContextId"],
             "returnByValue": True,
-            "timeout": _READ_SECONDS * 1000,
         },
     )
     return str(answer["result"].get("value") or "")

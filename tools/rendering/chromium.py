@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import shlex
 import shutil
@@ -14,8 +15,11 @@ from pathlib import Path
 from playwright._impl import transport
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
+log = logging.getLogger(__name__)
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _LOCKED = Path(__file__).with_name("locked.py")
+_PREFIX = "rendering-"
 _CLOSE_SECONDS = 3.0
 _WATCH_SECONDS = 0.25
 # The kernel refuses every connection (locked.py). These keep Chromium from trying, and hold where a page
@@ -41,8 +45,10 @@ def _driver_env(folder: Path) -> dict[str, str]:
 class Chromium:
     """A running one. Its processes are one process group, so that none outlives `close` or `kill`."""
 
-    def __init__(self, driver: Playwright, browser: Browser, folder: Path) -> None:
+    def __init__(self, driver: Playwright, browser: Browser, folder: Path, *, sandboxed: bool) -> None:
+        """`sandboxed`: by Chromium's own sandbox, besides the lock that it always has."""
         self.browser = browser
+        self.sandboxed = sandboxed
         self._driver = driver
         self._folder = folder
         self.memory_was_over = False
@@ -51,19 +57,27 @@ class Chromium:
     @classmethod
     async def start(cls, executable: Path, memory_bytes: int) -> "Chromium":
         """Raises playwright's Error when it does not start. `memory_bytes`: what one of its processes may use."""
-        folder = Path(tempfile.mkdtemp(prefix="chromium-"))
+        _sweep()
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         folder.chmod(0o711)  # started by root, it runs as nobody
         command = [sys.executable, "-I", _LOCKED, folder / "pid", memory_bytes, executable]
         starter = folder / "chromium"
         starter.write_text(f'#!/bin/sh\nexec {shlex.join(map(str, command))} "$@"\n', encoding="utf-8")
         starter.chmod(0o700)
-        vars(transport)["get_driver_env"] = partial(_driver_env, folder)
-        driver = await async_playwright().start()
+        inherited = transport.__dict__["get_driver_env"]
+        transport.__dict__["get_driver_env"] = partial(_driver_env, folder)
         try:
-            browser = await driver.chromium.launch(
-                executable_path=starter, args=_ARGUMENTS, env={"PATH": os.defpath}, chromium_sandbox=True
-            )
-            return cls(driver, browser, folder)
+            driver = await async_playwright().start()
+        finally:
+            transport.__dict__["get_driver_env"] = inherited
+        try:
+            try:
+                return cls(driver, await _launched(driver, starter, sandbox=True), folder, sandboxed=True)
+            except Error as error:
+                if "sandbox" not in error.message.lower():
+                    raise
+            log.warning("Chromium has no sandbox of its own here: this machine allows it no user namespaces.")
+            return cls(driver, await _launched(driver, starter, sandbox=False), folder, sandboxed=False)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             await driver.stop()
@@ -110,6 +124,21 @@ class Chromium:
                 if int(after_name[2]) == self._pid:
                     found.append(folder)
         return found
+
+
+def _sweep() -> None:
+    """Remove the folders of an app that was killed: their driver is gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError):
+            driver = int((folder / "pid").read_text().split()[1])
+            if not Path(f"/proc/{driver}").exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _launched(driver: Playwright, starter: Path, *, sandbox: bool) -> Browser:
+    return await driver.chromium.launch(
+        executable_path=starter, args=_ARGUMENTS, env={"PATH": os.defpath}, chromium_sandbox=sandbox
+    )
 
 
 def _memory_of(process: Path) -> int:

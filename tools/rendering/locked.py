@@ -1,8 +1,8 @@
-"""Run as a program: starts Chromium so that neither it nor anything it starts can open a socket.
+"""Run as a program: starts Chromium so that neither it nor anything it starts can open a socket, or a file of ours.
 
 What a page asks for comes over a pipe from the app. The kernel refuses the rest:
 whatever a script finds to get past the app's own rules, there is nothing to send it with.
-Imports nothing of ours, since it runs with an empty environment. Usage:
+It runs with an empty environment, so that nothing of the app's reaches Chromium. Usage:
 
     python -I locked.py PID_FILE MEMORY_BYTES CHROMIUM [ARGUMENT ...]
 """
@@ -15,13 +15,20 @@ import sys
 from errno import EACCES
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from lock import landlock
+
+# All that Chromium finds of the file system: no home, no data of the app, no file of a visitor.
+_RUNNABLE = ("/usr", "/bin", "/lib", "/lib64", "/opt")
+_READABLE = ("/etc", "/sys", "/dev", "/var/cache/fontconfig")
+# Its own sandbox writes to /proc/self; what belongs to other processes is closed to it all the same.
+_WRITABLE = ("/dev/shm", "/dev/null", "/proc")  # noqa: S108
 # AUDIT_ARCH, and the numbers of seccomp, socket, connect and io_uring_setup (which can make sockets too)
 _MACHINES = {"x86_64": (0xC000003E, 317, 41, 42, 425), "aarch64": (0xC00000B7, 277, 198, 203, 425)}
 _X32_BIT = 0x40000000
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _KILL_PROCESS, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | EACCES
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _SIGKILL = 1, 38, 9
-_CLONE_NEWUSER = 0x10000000
 _AF_UNIX = 1
 _NOBODY = 65534
 _FILE_BYTES = 256 << 20
@@ -45,12 +52,15 @@ def main(pid_file: str, memory: str, chromium: str, *arguments: str) -> None:
     libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         sys.exit("this kernel has no no_new_privs")
+    if landlock.version():
+        landlock.restrict(
+            _READABLE, runnable=[*_RUNNABLE, str(Path(chromium).parent)], writable=[profile, *_WRITABLE]
+        )
     _refuse_sockets(libc)
-    sandbox = [] if _has_namespaces(libc) else ["--no-sandbox"]
     home = profile or "/"
     os.execve(  # noqa: S606 - there is no shell wanted
         chromium,
-        [chromium, *sandbox, *arguments],
+        [chromium, *arguments],
         {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8"},
     )
 
@@ -82,14 +92,6 @@ def _refuse_sockets(libc: ctypes.CDLL) -> None:
     head = ctypes.create_string_buffer(struct.pack("HP", len(code), ctypes.addressof(buffer)))
     if libc.syscall(seccomp, 1, 0, head) != 0:
         sys.exit(f"the kernel refused the filter ({os.strerror(ctypes.get_errno())})")
-
-
-def _has_namespaces(libc: ctypes.CDLL) -> bool:
-    """Whether Chromium's own sandbox can be set up here."""
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if libc.unshare(_CLONE_NEWUSER) == 0 else 1)
-    return os.waitpid(child, 0)[1] == 0
 
 
 if __name__ == "__main__":

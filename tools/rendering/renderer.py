@@ -46,6 +46,11 @@ class Renderer:
         self._at_work = 0
         self._closing: set[asyncio.Task[None]] = set()
 
+    @property
+    def sandboxed(self) -> bool:
+        """Whether the Chromium that runs now has its own sandbox, besides the lock that it always has."""
+        return self._chromium is not None and self._chromium.sandboxed
+
     def html(self, fetched: Fetched, fetcher: Fetcher) -> Visited[str]:
         """The HTML of a page as its scripts made it; as `visit`."""
         return self.visit(fetched, fetcher, read_html)
@@ -73,7 +78,7 @@ class Renderer:
         with self._lock:
             loop, thread, self._loop = self._loop, self._thread, None
         if loop is not None and thread is not None:
-            asyncio.run_coroutine_threadsafe(self._let_go(), loop).result()
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
@@ -102,7 +107,7 @@ class Renderer:
                 finally:
                     watch.cancel()
         except TimeoutError:
-            raise _failed(fetched, f"its scripts were not done within {limits.seconds:.0f} s") from None
+            raise _failed(fetched, "its scripts did not end in time") from None
         except Error as error:
             raise _failed(fetched, _first_line(error)) from error
 
@@ -117,11 +122,13 @@ class Renderer:
             context.on("page", _close_page)
             place = f"{fetched.url}#{fetched.fragment}" if fetched.fragment else fetched.url
             until = time.monotonic() + limits.settle_seconds
+            loaded = asyncio.Event()
+            page.on("load", lambda _: loaded.set())
             with contextlib.suppress(Error):  # too slow, or led elsewhere: what stands then is read
-                await page.goto(place, wait_until="load", timeout=limits.settle_seconds * 1000)
-            while time.monotonic() < until and (
-                traffic.open or time.monotonic() - traffic.last < _QUIET_SECONDS
-            ):
+                await page.goto(place, wait_until="commit", timeout=limits.settle_seconds * 1000)
+            while time.monotonic() < until and not traffic.over:
+                if loaded.is_set() and not traffic.open and time.monotonic() - traffic.last > _QUIET_SECONDS:
+                    break
                 await asyncio.sleep(_SLICE)
             return Visited(page.url.partition("#")[0], await act(page, limits))
 
@@ -141,6 +148,13 @@ class Renderer:
             self._at_work -= 1
             if not self._at_work:
                 self._idle = asyncio.get_running_loop().call_later(self.limits.idle_seconds, self._rest)
+
+    async def _end(self) -> None:
+        await self._let_go()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _rest(self) -> None:
         if not self._at_work:

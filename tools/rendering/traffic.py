@@ -48,6 +48,11 @@ class Traffic:
         self._until = time.monotonic() + limits.seconds
         self._asked = self._documents = self._bytes = 0
 
+    @property
+    def over(self) -> bool:
+        """Whether the page has asked for more than it may: waiting for it would only bring more."""
+        return self._asked > self._limits.requests
+
     async def answer(self, route: Route) -> None:
         """Answers a request, or lets it fail; a request that is not let through here goes nowhere at all."""
         self.open += 1
@@ -72,7 +77,7 @@ class Traffic:
             await route.fulfill(body=self._first.content, headers={"content-type": kind})
         elif request.resource_type == "stylesheet" and not self._looks:
             await route.fulfill(body="", content_type="text/css")  # some scripts wait for their styles
-        elif self._asked > self._limits.requests or not self._let_through(request, url, document=document):
+        elif self.over or not self._let_through(request, url, document=document):
             await _drop(route)
         else:
             await self._fetch(route, request, url, document=document)
