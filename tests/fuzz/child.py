@@ -28,5 +28,7 @@ def run(data: bytes) -> None:
         report.write_text(json.dumps({**counted, "peak": peak}))
 
 
+for seed in target.seeds():  # what they load is not the time of the first input
+    run(seed)
 atheris.Setup(sys.argv, run)
 atheris.Fuzz()
