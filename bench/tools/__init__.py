@@ -1,4 +1,4 @@
-"""The file readers beside their peers: `python -m bench.tools` measures, prints and writes bench/tools.json.
+"""The file readers beside their peers: `python -m bench.tools` measures, prints and writes bench/tools.json and bench/tools.md.
 
 `corpus.py` finds the files and what is known about each; `converters.py` is the
 program that runs one converter, in a process that `driven.py` watches;

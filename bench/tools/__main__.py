@@ -15,10 +15,15 @@ from rich.console import Console
 from bench.tools import behaviours, made
 from bench.tools.driven import convert
 from bench.tools.sections import SECTIONS, Converted, Section
-from bench.tools.table import RESULTS, save, show
+from bench.tools.table import RESULTS, save, show, write_page
 from evals.figures import machine
 
 _WITHOUT_FILES = {"made": ("Pages made here", made.measure), "web": ("The live web", behaviours.measure)}
+
+
+_TITLES = {name: each.title for name, each in SECTIONS.items()} | {
+    name: title for name, (title, _) in _WITHOUT_FILES.items()
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--pause", type=Path, metavar="FILE", help="wait between two files while FILE exists"
     )
     options.add_argument("--failed", action="store_true", help="name the files that ours cannot read")
-    options.add_argument("--dry", action="store_true", help="leave bench/tools.json as it is")
+    options.add_argument("--dry", action="store_true", help="leave bench/tools.json and its page as they are")
     given = options.parse_args(arguments)  # fmt: skip
     corpus = os.environ.get("CORPUS_DIR", "")
     if unknown := [name for name in given.sections if name not in names]:
@@ -57,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(console, title, rows)
         if not given.dry:
             save(name, rows, every=given.every if name in SECTIONS else 1, path=RESULTS)
+            write_page(_TITLES, RESULTS)
     return 0
 
 

@@ -72,6 +72,35 @@ def save(section: str, rows: Sequence[Row], *, every: int = 1, path: Path) -> No
     draft.replace(path)
 
 
+def write_page(titles: dict[str, str], path: Path) -> None:
+    """The results file `path` as a page of Markdown beside it; `titles` by section, in their order."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    parts = [
+        "# The file readers beside their peers",
+        "Measured by `make bench-tools`, ours and the peers in the same run. The ratio is ours to the best peer's.",
+    ]
+    for section, title in titles.items():
+        if section not in kept:
+            continue
+        sample = kept[section].get("only one file in")
+        said = f"{kept[section]['measured']}, {kept[section]['machine']}" + (
+            f", one file in {sample}" if sample else ""
+        )
+        lines = ["| | asked | ours | best peer | ratio |", "|---|---|---|---|---|"]
+        for row in kept[section]["rows"]:
+            best = (
+                f"{_amount(row['peers'][row['best peer']])} ({row['best peer']})"
+                if "best peer" in row
+                else "–"
+            )
+            ours = " ".join([_amount(row["ours"]), *filter(None, [row.get("unit"), row.get("note")])])
+            lines.append(
+                f"| {row['name']} | {row['asked'] or '–'} | {ours} | {best} | {row.get('ratio', '–')} |"
+            )
+        parts += [f"## {title}", said, "\n".join(lines)]
+    path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
 def _kept(row: Row) -> dict[str, Any]:
     told: dict[str, Any] = {"name": row.name, "asked": row.aim, "ours": _rounded(row.ours)}
     if row.unit:

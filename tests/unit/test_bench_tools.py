@@ -109,6 +109,7 @@ def test_a_folder_is_measured_and_the_figures_are_kept(
     assert rows["zyte F1"]["best peer"] == "markdownify"
     assert rows["files that fail"]["ours"] == rows["lines printed"]["ours"] == 0
     assert "Web pages" in capsys.readouterr().out
+    assert "| zyte F1 | .95 | 1 | 0.941 (markdownify) |" in (tmp_path / "tools.md").read_text()
 
 
 def test_a_section_without_its_files_is_said_and_nothing_is_measured(

@@ -18,7 +18,9 @@ _OTHERS = (
     (b"\x7fELF", "a program"), (b"MZ", "a program"), (b"\0\0\0", "a media file"), (b"\xd0\xcf\x11\xe0", "an Office file of the old format"),
     (b"PK\x03\x04", "a ZIP archive or an Office file"),
 )  # fmt: skip
-_FILMS = dict.fromkeys((b"heic", b"heix", b"mif1", b"msf1"), "a HEIC picture") | {
+_FILMS = dict.fromkeys(
+    (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), "a HEIC picture"
+) | {
     b"M4A ": "a sound file",
     b"M4B ": "a sound file",
 }
