@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -60,6 +61,8 @@ class LocalWeb:
 
     def close(self) -> None:
         self._closing.set()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # an accept that waits would take one more connection
         self._socket.close()
 
     def __enter__(self) -> "LocalWeb":
