@@ -1,6 +1,7 @@
 """The rows of the table: what is asked, ours, and each peer's, measured in the same run."""
 
 import json
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,6 +65,7 @@ def save(section: str, rows: Sequence[Row], *, every: int = 1, path: Path) -> No
     kept[section] = {
         "measured": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "machine": machine(),
+        "load": round(os.getloadavg()[2], 1),
         **({"only one file in": every} if every > 1 else {}),
         "rows": [_kept(row) for row in rows],
     }
@@ -86,6 +88,8 @@ def write_page(titles: dict[str, str], path: Path) -> None:
         said = f"{kept[section]['measured']}, {kept[section]['machine']}" + (
             f", one file in {sample}" if sample else ""
         )
+        if "load" in kept[section]:
+            said += f", {kept[section]['load']} processes waiting for them: CPU seconds are more than alone"
         lines = ["| | asked | ours | best peer | ratio |", "|---|---|---|---|---|"]
         for row in kept[section]["rows"]:
             best = (
