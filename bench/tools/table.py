@@ -90,6 +90,7 @@ def write_page(titles: dict[str, str], path: Path) -> None:
         )
         if "load" in kept[section]:
             said += f", {kept[section]['load']} processes waiting for them: CPU seconds are more than alone"
+        said += f"; {kept[section]['state']}" if "state" in kept[section] else ""
         lines = ["| | asked | ours | best peer | ratio |", "|---|---|---|---|---|"]
         for row in kept[section]["rows"]:
             best = (
