@@ -358,6 +358,8 @@ def test_many_equal_keys_are_no_attack():
         },
         {"$": "series", "name": None, "data": [1], "kind": "", "index": {"items": [1], "names": [1, 2]}},
         {"$": "series", "name": None, "data": [1], "kind": "", "index": {"items": [1], "names": []}},
+        {"$": "series", "name": None, "data": "9" * 5000, "kind": "", "index": None},
+        {"$": "series", "name": None, "data": {"$": "bytes", "at": 0, "n": 8}, "kind": "", "index": None},
         {"$": "datetime", "v": "2024-01-01T00:00:00", "zone": "../../etc/passwd"},
         {"$": "datetime", "v": "2024-01-01T00:00:00", "zone": 7},
         {"$": "set", "v": [[]]},

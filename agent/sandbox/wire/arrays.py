@@ -191,6 +191,10 @@ def _index(decoder: Decoder, data: Any, size: int, depth: int) -> Any:
 def _column(cells: Any, kind: object, index: Any) -> Any:
     import pandas
 
+    if not isinstance(cells, list | sys.modules["numpy"].ndarray):
+        raise BadFrame(
+            "a column that is no list"
+        )  # pandas would repeat a text once for each of its characters
     if kind == "":
         return pandas.Series(cells, index=index)
     if not isinstance(kind, str) or not _COLUMN.fullmatch(kind):
