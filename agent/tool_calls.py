@@ -16,7 +16,7 @@ from smolagents.monitoring import TokenUsage
 
 from agent.errors import EndpointRefused
 from agent.events import Outcome, ReasoningWritten, ReplyRestarted, ThoughtWritten
-from agent.model.calls import CALL_MARKS, Call, CallCollector, calls_in
+from agent.model.calls import CALL_MARKS, Call, CallCollector, calls_in, completed
 from agent.model.pieces import open_end
 from agent.model.reply import Reply
 from agent.narrator import StepNarrator
@@ -91,6 +91,9 @@ class ToolCallAgent(ResearchAgent):
         thought, calls = text, collector.calls()
         if not calls:
             thought, calls = calls_in(text, self.tools)
+        if not calls and finish != "length":
+            said, calls = calls_in(completed(text), self.tools)
+            thought = said if calls else thought
         if text[told:].strip() and (not calls or collector.calls()):
             self._emit(ThoughtWritten(number, text[told:]))
         self._calls = calls[:_MOST_CALLS]

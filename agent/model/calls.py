@@ -12,6 +12,7 @@ from agent.model.text import valid
 # Where a call may begin in a text.
 CALL_MARKS = ("{", "[{", "<tool_call>", "```")
 _MOST_TRIED = 200  # braces of a text that may begin a call
+_CLOSING = {"{": "}", "[": "]"}
 _TAGS = ("<tool_call>", "</tool_call>", "```json", "```")
 
 
@@ -77,6 +78,29 @@ def calls_in(text: str, tools: Iterable[str]) -> tuple[str, list[Call]]:
             words = words.replace(tag, "")
         words = words.strip().strip("[],").strip()
     return words, calls
+
+
+def completed(text: str) -> str:
+    """The text with the closing brackets that a small model forgets at the end of its JSON.
+
+    As it was where none are missing, where brackets cross, or where it ends within a string.
+    """
+    bare = text.rstrip()
+    for tag in _TAGS:
+        bare = bare.removesuffix(tag).rstrip()
+    open_marks: list[str] = []
+    quoted = escaped = False
+    for mark in bare[max(0, bare.find("{")) :]:
+        if quoted:
+            quoted, escaped = escaped or mark != '"', mark == "\\" and not escaped
+        elif mark in _CLOSING:
+            open_marks.append(mark)
+        elif mark == '"':
+            quoted = True
+        elif mark in _CLOSING.values() and (not open_marks or _CLOSING[open_marks.pop()] != mark):
+            return text
+    missing = "".join(_CLOSING[mark] for mark in reversed(open_marks))
+    return text if quoted or not missing else bare + missing
 
 
 def _written(found: object, known: set[str]) -> Call | None:

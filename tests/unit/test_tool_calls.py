@@ -17,7 +17,7 @@ from agent.events import (
     ToolEnded,
     ToolStarted,
 )
-from agent.model.calls import calls_in
+from agent.model.calls import calls_in, completed
 from agent.sandbox.level import NO_CODE
 from agent.sandbox.pool import BoxPool
 from tests.agent_world import MARS, App, MakeWorld, until
@@ -124,6 +124,19 @@ def test_a_model_that_writes_its_call_as_text_is_understood(codeless: MakeWorld,
     assert told.end.answer == "two"
     assert [event.arguments for event in told.all(ToolStarted)] == ["'Mars'", "'two'"]
     assert set(told.text(ThoughtWritten).split()) <= {"I", "look."}
+
+
+@pytest.mark.parametrize("end", ["", "}", "\n```\n", "\n</tool_call>"])
+def test_a_call_whose_last_brackets_the_model_forgot_is_made(codeless: MakeWorld, end: str) -> None:
+    text = 'I look.\n{"name": "final_answer", "arguments": {"answer": "two \\"[", "sources": [["a", "b"]]'
+    told = codeless(reply(text + end)).ask(QUESTION)
+    assert told.end.answer == 'two "['
+    assert told.text(ThoughtWritten).strip() == "I look."
+
+
+def test_a_call_that_was_cut_off_is_not_completed(codeless: MakeWorld) -> None:
+    cut = reply('{"name": "final_answer", "arguments": {"answer": "on"', finish_reason="length")
+    assert codeless(cut, calling(call("final_answer", answer="two"))).ask(QUESTION).end.answer == "two"
 
 
 def test_what_a_model_writes_after_its_call_is_not_waited_for(codeless: MakeWorld) -> None:
@@ -238,3 +251,8 @@ def test_what_a_text_says_beside_its_calls_is_kept() -> None:
     )
     for text in ('{"name": "other"}', '{"name": "go"', "{" * 5000, '[{"name": 7}]'):
         assert calls_in(text, ["go"]) == (text, [])
+
+
+@pytest.mark.parametrize("text", ["", "no call", "{} {", '{"a": "b', "{]", '{"a": [1}'])
+def test_only_brackets_at_the_end_are_completed(text: str) -> None:
+    assert completed(text) == ("{} {}" if text == "{} {" else text)
