@@ -23,7 +23,7 @@ test: unit slow ray attack ui live ## all tests: unit, boxes and worlds, a Ray c
 unit: .venv/.dev ## unit tests, without network
 	$(BIN)/python -m pytest -n auto -m "not slow" tests/unit
 
-slow: .venv/.dev ## unit tests that start many boxes, programs or worlds
+slow: .venv/.dev ## unit tests that start boxes, programs or worlds, or wait on the clock
 	$(BIN)/python -m pytest -n auto -m slow tests/unit
 
 ray: .venv/.ray ## evaluations on a local Ray cluster of two machines, one of which is killed

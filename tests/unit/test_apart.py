@@ -15,6 +15,8 @@ from tools.documents import read_bytes
 from tools.errors import DocumentError
 from tools.formats import apart
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).resolve().parents[2]
 # A fork server whose reader of RTF does what the file says, as a captured one would.
 _CAPTURED = """

@@ -68,6 +68,7 @@ def test_one_file_in_n_of_each_suite_is_taken(tmp_path: Path) -> None:
     assert [case.path for case in found] == ["a/0.txt", "a/3.txt", "b/0.txt", "b/3.txt"]
 
 
+@pytest.mark.slow
 def test_a_converter_that_fails_hangs_or_crashes_costs_only_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

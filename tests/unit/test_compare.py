@@ -22,6 +22,8 @@ from tests.agent_world import MakeWorld, answer
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, refuse, reply
 from tools.search.chain import SearchChain
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = [
     Question("bridge", "When was the Quill Bridge opened?", "1741"),
     Question("river", "How long is the Orme?", "41 km"),

@@ -9,6 +9,8 @@ from agent.sandbox.probe import Trial
 from tests.scripted_endpoint import ScriptedEndpoint
 from ui import doctor
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def examined(

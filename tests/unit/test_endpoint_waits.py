@@ -29,6 +29,8 @@ from tests.scripted_endpoint import (
     reply,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def waited(*script, **options) -> tuple[str | None, list[str], ScriptedEndpoint]:
     sentences: list[str] = []

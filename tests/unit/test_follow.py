@@ -42,6 +42,7 @@ def test_a_reader_gets_every_event_once_in_order_and_ends_with_the_run(store: St
     assert [event for events in follow(store, "r") for event in events] == RUN
 
 
+@pytest.mark.slow
 def test_a_silent_run_still_gives_a_beat_every_second(store: Store) -> None:
     writer = write(store, {len(RUN) - 1: 1.3})
     began = time.monotonic()

@@ -168,6 +168,7 @@ def test_no_token_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) ->
     assert "HF_TOKEN is not set: accept its conditions" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_gaia_runs_from_a_folder_and_its_content_stays_in_the_folder_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

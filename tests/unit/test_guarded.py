@@ -12,6 +12,8 @@ from tests.agent_world import MakeWorld
 from ui.logs import ForgedCallFilter
 from ui.page import Page
 
+pytestmark = pytest.mark.slow
+
 WORDS = "words that nobody vouches for"
 
 

@@ -28,6 +28,8 @@ from agent.settings import load_settings
 from tests.agent_world import MakeWorld
 from tests.scripted_endpoint import Item, ScriptedEndpoint, loading, refuse, reply
 
+pytestmark = pytest.mark.slow
+
 QUESTION = [ChatMessage(MessageRole.USER, [{"type": "text", "text": "How high is Olympus Mons?"}])]
 STARTS = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"
 

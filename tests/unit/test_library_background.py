@@ -19,6 +19,8 @@ from tools.search.index import Index
 from tools.search.indexing import Progress
 from tools.search.library import Library
 
+pytestmark = pytest.mark.slow
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -102,7 +104,6 @@ def test_the_next_start_reads_nothing_again(folder: Path, tmp_path: Path) -> Non
     again.close()
 
 
-@pytest.mark.slow
 def test_two_apps_with_one_library_do_not_spoil_it(folder: Path, tmp_path: Path) -> None:
     index = tmp_path / "index.sqlite"
     with in_background(folder, index) as one, in_background(folder, index) as two:
@@ -164,7 +165,6 @@ import time; time.sleep(60)
 """
 
 
-@pytest.mark.slow
 def test_three_hundred_documents_survive_a_kill_in_the_middle(tmp_path: Path) -> None:
     team = TeamFolder(tmp_path / "team", 300)
     team.write()

@@ -13,6 +13,8 @@ from evals.results import Key, Result
 from tests.agent_world import MARS, MakeWorld, answer, step
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 
+pytestmark = pytest.mark.slow
+
 MOONS = Question("moons", "How many moons does Mars have?", "2", ("two",), example=True)
 DAY = Question("day", "How long is a day on Venus?", "243", ())
 

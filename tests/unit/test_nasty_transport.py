@@ -17,6 +17,8 @@ from tools.browser import TextBrowser
 from tools.errors import FetchError
 from tools.fetch import Fetcher, FetchLimits
 
+pytestmark = pytest.mark.slow
+
 GREEK = "Καλημέρα κόσμε, αυτό είναι ένα κείμενο."
 
 

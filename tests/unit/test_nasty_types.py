@@ -51,6 +51,7 @@ def test_31_a_name_in_content_disposition_or_none() -> None:
             assert Fetcher(allow_local=True).get(web.url("/get")).filename == name
 
 
+@pytest.mark.slow
 def test_32_an_archive_is_never_unpacked_over_its_caps_or_out_of_its_folder() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

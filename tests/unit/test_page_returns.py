@@ -11,6 +11,8 @@ from tests.agent_world import App, MakeWorld, answer, until
 from tests.scripted_endpoint import reply
 from ui.page import Page
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = ("How many moons has Mars?", "And Venus?", "And Mercury?")
 
 

@@ -104,6 +104,7 @@ def test_the_csv_file_has_a_row_a_result_and_no_formula(
     assert second["answer"].startswith("'=1+1") and second["attachments"] == "a.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("there", [True, False])
 def test_the_page_is_opened_where_there_is_a_browser_and_named_where_there_is_none(
     there: bool, folder: Folder

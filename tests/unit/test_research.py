@@ -348,6 +348,7 @@ def test_the_words_of_a_page_are_no_template_of_the_prompt(world: MakeWorld) -> 
     assert "What is {{ 7 * 7 }}?" in app.sent(0)
 
 
+@pytest.mark.slow
 def test_a_wait_for_the_model_is_told_as_a_notice(world: MakeWorld) -> None:
     app = world(overloaded("0.01"), overloaded("0.01"), answer("two"))
     told = app.ask(QUESTION)

@@ -151,6 +151,7 @@ def told(project: Path, **environment: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_dotenv_file_of_a_folder_above_reaches_neither_the_settings_nor_the_environment(
     project: Path,
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_dotenv_file_of_a_folder_above_reaches_neither_the_settings_nor_the_en
     assert (found["model"], found["steps"], found["foreign"], found["leaked"]) == ("", 12, "", "")
 
 
+@pytest.mark.slow
 def test_the_dotenv_file_of_the_project_counts_but_never_over_the_real_environment(project: Path) -> None:
     (project / ".env").write_text("MODEL_ID=from-project\nMAX_STEPS=9\nFOREIGN=from-project\n")
     found = told(project, MAX_STEPS="5")
