@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 from rich.box import SIMPLE
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from evals.report.charts import bar, shares
+from evals.report.page import PAGES
 from evals.report.table import notes
 from evals.statistics import Paired
 from evals.summary import Group, Summary, compared
@@ -24,13 +22,6 @@ _COLUMNS = (
     "arm", "folder", "model", "questions", "pass_1", "low", "high", "seconds", "tokens", "steps",
     "only_first", "only_this", "p",
 )  # fmt: skip
-_LONGEST_NAME = 24  # that a chart has room for
-_PAGES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-)
 EXPLAINED = (
     "Seconds, tokens (read and written) and steps are means over the questions. The last three columns compare with"
     " the first row: how many questions only that one and only this one got right, and the exact p of McNemar's test"
@@ -107,15 +98,14 @@ def write_csv(entries: Sequence[Entry], path: Path) -> None:
 
 def ablation_page(entries: Sequence[Entry]) -> str:
     """One HTML file that loads nothing; its links lead to the pages of the arms beside it."""
-    bars = [bar(entry.title[:_LONGEST_NAME], entry.all.pass_1, len(entry.all.asked)) for entry in entries]
-    return _PAGES.get_template("ablation.html").render(
+    return PAGES.get_template("ablation.html").render(
         title=heading(entries),
         about=entries[0].summary.about,
         head=_HEAD,
         rows=list(zip([entry.folder for entry in entries], rows(entries), strict=True)),
         explained=EXPLAINED,
         remarks=remarks(entries),
-        shares=Markup(shares(bars)),  # noqa: S704 - names escaped there
+        bars=[(entry.title, entry.all) for entry in entries],
     )
 
 

@@ -27,7 +27,7 @@ _MEANINGS = {
     Verdict.ERROR: "the endpoint or a file failed",
     Verdict.UNSCORED: "the true answer is not known here",
 }
-_PAGES = Environment(
+PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     undefined=StrictUndefined,
@@ -62,11 +62,12 @@ def report_page(summary: Summary) -> str:
         for each in told
     ]
     groups = summary.groups
-    return _PAGES.get_template("page.html").render(
+    return PAGES.get_template("page.html").render(
         about=summary.about,
         title=title(summary),
         notes=notes(summary),
         groups=groups,
+        named=[(group.name, group) for group in groups],
         kinds=[kind for kind in Verdict if summary.all.verdicts[kind]],
         meanings=_MEANINGS,
         costs_of=[summary.cost(group) for group in groups] if summary.prices.known else [],

@@ -119,7 +119,7 @@ def test_the_page_of_an_ablation_loads_nothing_and_shows_hostile_text_as_text(tm
     assert not tree.xpath("//script | //img | //iframe | //link | //*[@src]")
     assert [node.get("href") for node in tree.xpath("//a")] == ["code/report.html"]
     assert tree.text_content().count("alert(1)") >= 4 and "default-src 'none'" in page
-    assert len(tree.xpath("//svg[@role='img'][@aria-label]")) == 1
+    assert len(tree.xpath("//div[@role='img'][@aria-label]")) == 1
 
 
 def test_an_arm_is_the_app_with_one_thing_changed() -> None:
