@@ -26,6 +26,7 @@ _NOT_CHECKED = "not looked up, because EVIDENCE_CHECK is 0"
 _LONGEST_ANSWER = 20_000
 _MOST_SOURCES = 8
 _MOST_SEARCHED = 12
+_MOST_LEADS = 3  # each may cost a connection
 _LONGEST_QUOTE = 600
 # What a small model copies out of the prompt.
 _PLACEHOLDERS = ("...", "…", "the answer")
@@ -70,11 +71,13 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         shown: Callable[[], Sequence[str]],
         question: str,
         *,
+        leads: Callable[[], Sequence[tuple[str, str]]] = list,
         insist: bool,
         check: bool = True,
     ) -> None:
         """`read`: the document at an address. `at_hand`: addresses that this run read, or
         that are read without a connection, newest last. `shown`: all that it came across.
+        `leads`: addresses that it only saw among results, each with the words shown of it.
 
         `insist`: whether a wrong quote is sent back to the model once; `sent_back` is then the answer it had.
         `check`: whether sources are looked up at all; if not, they stay as the model named them.
@@ -84,6 +87,7 @@ class FinalAnswer(Tool):  # type: ignore[misc]
         self._read = read
         self._at_hand = at_hand
         self._shown = shown
+        self._leads = leads
         self._question = question
         self._checks = check
         self.insist = insist and check
@@ -139,8 +143,13 @@ class FinalAnswer(Tool):  # type: ignore[misc]
 
     def _located_elsewhere(self, answer: str, tried: set[str]) -> list[Source]:
         """Sources for an answer that has no good one: where its words stand, or else what it was computed from."""
+        at_hand = [url for url in dict.fromkeys(self._at_hand()) if url not in tried]
+        found = self._located(answer, at_hand[-_MOST_SEARCHED:])
+        return found or self._located(answer, self._promising(answer, tried.union(at_hand)))
+
+    def _located(self, answer: str, urls: Iterable[str]) -> list[Source]:
         best: dict[str, tuple[int, Source]] = {}
-        for url in [url for url in dict.fromkeys(self._at_hand()) if url not in tried][-_MOST_SEARCHED:]:
+        for url in urls:
             try:
                 document = self._read(url)
             except ToolError:
@@ -154,6 +163,16 @@ class FinalAnswer(Tool):  # type: ignore[misc]
                     best[words] = score, Source(document.url, title, quote, LOCATED, place_of(text, quote))
         found = [best[answer]] if answer in best else best.values()
         return list(dict.fromkeys(source for _, source in found))
+
+    def _promising(self, answer: str, tried: set[str]) -> list[str]:
+        """Pages that were not opened, of which a result showed the answer's words, the likeliest first."""
+        wanted = self._wanted(answer)
+        scores: dict[str, int] = {}
+        for url, snippet in self._leads():
+            _, score = supporting_sentence(snippet, wanted, self._question)
+            if score and url not in tried:
+                scores[url] = max(score, scores.get(url, 0))
+        return sorted(scores, key=lambda url: -scores[url])[:_MOST_LEADS]
 
     def _wanted(self, answer: str) -> list[str]:
         return list(dict.fromkeys([answer, *literals(self.code), *_NUMBER.findall(self.thought)]))

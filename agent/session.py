@@ -183,12 +183,21 @@ class Session:
             tried = [attempt.url for attempt in store.attempts(run_id)]
             return [result.url for result in store.listed(run_id)] + tried + at_hand()
 
+        def leads() -> list[tuple[str, str]]:
+            return [(result.url, result.snippet) for result in store.listed(run_id)]
+
         tools = toolbox(services.search, browser, profile.results, every=profile.every_tool)
         if services.tools is not None:
             tools = [tool for tool in tools if tool.name in services.tools]
         settings = services.settings
         final = FinalAnswer(
-            browser.open, at_hand, shown, question, insist=profile.quotes, check=settings.evidence_check
+            browser.open,
+            at_hand,
+            shown,
+            question,
+            leads=leads,
+            insist=profile.quotes,
+            check=settings.evidence_check,
         )
         kind = ResearchAgent if services.pool.level.runs_code else ToolCallAgent
         return kind(

@@ -33,8 +33,17 @@ def final(tmp_path: Path) -> Make:
         seen: list[str] = ALL,
         insist: bool = False,
         check: bool = True,
+        leads: list[tuple[str, str]] = [],  # noqa: B006
     ) -> FinalAnswer:
-        return FinalAnswer(browser.open, lambda: seen, lambda: seen, question, insist=insist, check=check)
+        return FinalAnswer(
+            browser.open,
+            lambda: seen,
+            lambda: seen,
+            question,
+            leads=lambda: leads,
+            insist=insist,
+            check=check,
+        )
 
     return make
 
@@ -171,6 +180,30 @@ def test_a_page_that_has_gone_since_does_not_keep_an_answer_from_its_other_pages
 ) -> None:
     tool = final(seen=["library://gone.md", MARS])
     assert statuses(tool.forward("Phobos and Deimos")) == [(MARS, LOCATED)]
+
+
+def test_an_answer_taken_from_a_result_that_was_never_opened_has_that_page_as_source(final: Make) -> None:
+    leads = [(RIVERS, "The Rhine is 1,233 km long."), (MARS, "Its moons are Phobos and Deimos.")]
+    assert statuses(final(seen=[], leads=leads).forward("Phobos and Deimos")) == [(MARS, LOCATED)]
+    assert final(seen=[], leads=leads).forward("Titan").sources == ()
+
+
+def test_a_result_is_no_source_where_its_page_does_not_say_what_the_result_showed(final: Make) -> None:
+    leads = [(VENUS, "Venus has 97 moons.")]
+    assert final("How many moons has Venus?", seen=[], leads=leads).forward("97").sources == ()
+
+
+def test_only_the_likeliest_results_are_opened_for_a_source() -> None:
+    opened: list[str] = []
+
+    def read(url: str) -> Document:
+        opened.append(url)
+        return Document(url, "Nothing", "Nothing of it.")
+
+    leads = [(f"http://{n}.example", "Mars has two moons." if n % 2 else "two") for n in range(10)]
+    tool = FinalAnswer(read, list, list, "How many moons has Mars?", leads=lambda: leads, insist=False)
+    assert tool.forward("two").sources == ()
+    assert opened == ["http://1.example", "http://3.example", "http://5.example"]
 
 
 def test_a_number_that_stands_everywhere_in_a_long_page_is_found_in_no_time() -> None:
