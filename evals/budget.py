@@ -56,7 +56,7 @@ class Limit:
         if self.tokens and tokens >= self.tokens:
             return f"{self.tokens:,} tokens"
         if self.seconds and seconds >= self.seconds:
-            return f"{self.seconds:,.0f} seconds"
+            return f"{self.seconds:,.10g} seconds"
         if self.dollars and dollars >= self.dollars:
             return f"${self.dollars:,.2f}"
         return ""

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,11 +91,12 @@ class RayEngine:
         self, actor: Any, question: str, key: Key, files: list[Attached], watch: Watch, used: list[Usage]
     ) -> Result:
         number = next(self._numbers)
-        call = actor.ask.remote(number, question, key, files)
+        call, told = actor.ask.remote(number, question, key, files), actor.used.remote(number)
         halt: Halt | None = None
         while not self._ray.wait([call], timeout=_LOOK_SECONDS)[0]:
-            with suppress(self._ray.exceptions.GetTimeoutError):  # a worker that is busy answers later
-                used[0] = self._ray.get(actor.used.remote(number), timeout=_LOOK_SECONDS)
+            # What a worker that is busy says late is still taken.
+            if self._ray.wait([told], timeout=0)[0]:
+                used[0], told = self._ray.get(told), actor.used.remote(number)
             if halt is None and (halt := watch(used[0])):
                 actor.halt.remote(number, halt)
         result: Result = self._ray.get(call)
