@@ -8,8 +8,8 @@ import threading
 from rich.console import Console
 
 from agent.errors import ResearchError
+from agent.registry import SessionRegistry
 from agent.services import build_services
-from agent.session import SessionRegistry
 from agent.settings import load_settings
 from ui.examples import examples
 from ui.fetching import fetching

@@ -82,6 +82,7 @@ class Run:
         started: RunStarted,
         make_agent: Callable[[Callable[[Event], None]], ResearchAgent],
         *,
+        turn: Callable[[Callable[[str], None]], None],
         cancel: threading.Event,
         seconds: float,
         sources_so_far: Callable[[], Sequence[Source]],
@@ -89,18 +90,22 @@ class Run:
     ) -> None:
         """`make_agent` builds the agent in the worker thread, given where to tell its events.
 
-        `cancel` reaches the model, the tools and the box. `seconds`: the run's
-        limit. `sources_so_far`: what was read, for an ending without an answer.
+        `turn` returns when the work may begin, and is given where to tell the wait.
+        `cancel` reaches the line, the model, the tools and the box. `seconds`: the
+        run's limit, from its turn on. `sources_so_far`: what was read, for an ending
+        without an answer.
         """
         self.id = run_id
         self._store = store
         self.started = started
         self._make_agent = make_agent
+        self._turn = turn
         self._cancel = cancel
         self._seconds = seconds
         self._sources_so_far = sources_so_far
         self._on_end = on_end
         self._out_of_time = False
+        self._why_stopped = ""
         self._writer = EventWriter(store, run_id)
         self._thread = threading.Thread(target=self._work, name=f"run {run_id[:6]}", daemon=True)
         self._done = threading.Event()
@@ -115,8 +120,9 @@ class Run:
             self._done.set()  # else its session would wait for it for ever
             raise
 
-    def stop(self) -> None:
-        """Ask the run to end; its log says so within about 0.2 s."""
+    def stop(self, why: str = "") -> None:
+        """Ask the run to end; its log says so within about 0.2 s. `why`: one sentence, unless its visitor asked."""
+        self._why_stopped = why
         self._cancel.set()
 
     @property
@@ -131,12 +137,13 @@ class Run:
         began = time.monotonic()
         timer = threading.Timer(self._seconds, self._time_is_up)
         timer.daemon = True
-        timer.start()
         agent: ResearchAgent | None = None
         try:
+            self._turn(self._notice)
+            timer.start()
             agent = self._make_agent(self._writer)
             model: EndpointModel = agent.model
-            model.on_wait = lambda sentence: self._writer(Notice(sentence))
+            model.on_wait = self._notice
             agent.run(self.started.question)
             conclusion = agent.conclusion or Conclusion(
                 Outcome.FAILED, Answer("", ()), "The work ended early."
@@ -171,6 +178,9 @@ class Run:
                 log.exception("the ending of run %s could not be told", self.id)
         self._done.set()
 
+    def _notice(self, sentence: str) -> None:
+        self._writer(Notice(sentence))
+
     def _time_is_up(self) -> None:
         self._out_of_time = True
         self._cancel.set()
@@ -178,7 +188,7 @@ class Run:
     def _stopped(self, agent: ResearchAgent | None) -> Conclusion:
         if self._out_of_time:
             return self._found(agent, Outcome.PARTIAL, f"The run used its {self._seconds:g} seconds.")
-        return self._found(agent, Outcome.STOPPED, "")
+        return self._found(agent, Outcome.STOPPED, self._why_stopped)
 
     def _found(self, agent: ResearchAgent | None, outcome: Outcome, reason: str) -> Conclusion:
         """An ending without an answer, with the last thought and what was read."""

@@ -1,19 +1,20 @@
-"""One visitor's box, browser and files; and the registry that caps and expires them."""
+"""One visitor's box, browser and files."""
 
 import errno
-import logging
 import secrets
 import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 from agent.answer import UNVERIFIED, FinalAnswer
 from agent.attachments import Attachments
-from agent.errors import BadQuestion, ResearchError, RunError, TooManyRuns
+from agent.errors import BadQuestion, RunError, TooManyRuns
 from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source
+from agent.places import Places
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
 from agent.sandbox.executor import SandboxExecutor
@@ -26,27 +27,27 @@ from tools.errors import ToolFatal
 from tools.fetch import Fetcher
 from tools.toolbox import toolbox
 
-log = logging.getLogger(__name__)
-
 _EARLIER = 2
 _EARLIER_CHARS = 500
 _STOP_SECONDS = 2.0
-# After which the files of a session are those of an app that was killed.
-_CRASHED_SECONDS = 24 * 3600.0
+_LEFT = "The page was closed while the question was in line; ask again."
 
 
 class Session:
     """One visitor. Nothing here is shared with another."""
 
     def __init__(
-        self, services: Services, on_close: Callable[["Session"], None] = lambda session: None
+        self, services: Services, places: Places, visitor: str, on_close: Callable[["Session"], None]
     ) -> None:
+        """`places`: where its questions wait for their turn; `visitor`: whose questions they are there."""
         settings = services.settings
         self.id = secrets.token_urlsafe(16)
+        self.visitor = visitor or self.id
         self.last_used = time.monotonic()
         self._services = services
+        self._places = places
         self._on_close = on_close
-        self._files_dir = _folder(settings) / self.id
+        self._files_dir = folder_of_sessions(settings) / self.id
         try:
             self._files_dir.mkdir(parents=True)
         except OSError as error:
@@ -85,15 +86,17 @@ class Session:
                 raise TooManyRuns(
                     "A run is still going on here: wait for its answer or stop it, then ask again."
                 )
-            names = self._attachments.take(files)
-            self.last_used = time.monotonic()
-            self._run = run = self._new_run(question, names)
-        try:
-            run.start()
-        except BaseException:
-            self._attachments.drop(names)  # else they have other names when the question is asked again
-            raise
-        return run
+            with ExitStack() as undo:
+                names = self._attachments.take(files)
+                # Else they have other names when the question is asked again.
+                undo.callback(self._attachments.drop, names)
+                self._places.join(self)
+                undo.callback(self._places.leave_line, self)
+                run = self._new_run(question, names)
+                run.start()
+                undo.pop_all()
+            self._run, self.last_used = run, time.monotonic()
+            return run
 
     def warm(self, conversations: int) -> None:
         """Prepare what every first question needs: this session's box, and the prompt in the model's cache.
@@ -113,20 +116,22 @@ class Session:
         if end.outcome in (Outcome.ANSWERED, Outcome.PARTIAL) and end.answer:
             self._conversation.append(Earlier(question[:_EARLIER_CHARS], end.answer[:_EARLIER_CHARS]))
 
-    def stop(self) -> None:
-        """Stop the run that is going on, if any, and give it a moment to say so in its log."""
+    def stop(self, why: str = "") -> None:
+        """Stop the run that is going on, if any, and give it a moment to say so in its log. `why`: as for a run."""
         run = self._run
         if run is not None:
-            run.stop()
+            run.stop(why)
             run.wait(_STOP_SECONDS)
 
     def close(self) -> None:
-        """Free the box and the files, once a run that is going on has ended."""
+        """Free the box and the files, once a run that is going on has ended; one that waits in line leaves it."""
         with self._lock:
-            waits = self.closed or self.busy
+            waits, run = self.closed or self.busy, self._run
             self.closed = True
         if not waits:
             self._free()
+        elif run is not None and self._places.in_line(self):
+            run.stop(_LEFT)
 
     def _free(self) -> None:
         self._executor.cleanup()
@@ -150,11 +155,25 @@ class Session:
             services.store,
             started,
             make_agent,
+            turn=lambda tell: self._wait_in_line(cancel, tell),
             cancel=cancel,
             seconds=services.settings.run_seconds,
             sources_so_far=lambda: self._read_so_far(run_id),
             on_end=lambda end: self._ended(question, end),
         )
+
+    def _wait_in_line(self, cancel: threading.Event, tell: Callable[[str], None]) -> None:
+        began = time.monotonic()
+        told = False
+
+        def on_place(place: int) -> None:
+            nonlocal told
+            told = True
+            tell(f"All places are taken; this question is number {place} in line, and starts by itself.")
+
+        self._places.wait(self, cancel, on_place)
+        if told:
+            tell(f"The question was in line for {time.monotonic() - began:.0f} s.")
 
     def _agent(
         self, run_id: str, question: str, cancel: threading.Event, emit: Callable[[Event], None]
@@ -228,74 +247,6 @@ class Session:
             self._free()
 
 
-def _folder(settings: Settings) -> Path:
+def folder_of_sessions(settings: Settings) -> Path:
     """Where the files of all sessions are."""
     return settings.data_dir / "sessions"
-
-
-class SessionRegistry:
-    """All sessions of the app: at most so many, and none that idles for long."""
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._lock = threading.RLock()
-        self._sessions: dict[str, Session] = {}
-        for folder in _folder(services.settings).glob("*"):
-            if folder.stat().st_mtime < time.time() - _CRASHED_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def open(self) -> Session:
-        """A new session; the longest idle one makes room. TooManyRuns when all are at work."""
-        most, seconds = self._services.settings.max_sessions, self._services.settings.session_seconds
-        with self._lock:
-            idle = sorted((s for s in self._sessions.values() if not s.busy), key=lambda s: s.last_used)
-            for session in idle:
-                if len(self._sessions) >= most or session.last_used < time.monotonic() - seconds:
-                    session.close()
-            if len(self._sessions) >= most:
-                raise TooManyRuns(
-                    f"All {most} places are at work: try again in a minute, or run your own copy."
-                )
-            session = Session(self._services, self._forget)
-            self._sessions[session.id] = session
-            return session
-
-    def warm(self) -> None:
-        """Begin in the background what makes the first question of a visitor fast."""
-        threading.Thread(target=self._warm, name="warm", daemon=True).start()
-
-    def _warm(self) -> None:
-        session = None
-        try:
-            session = self.open()
-            embedded = self._services.endpoint.embedded
-            session.warm(embedded.parallel if embedded else 1)
-        except ResearchError as error:
-            log.warning("nothing could be prepared for the first question: %s", error)
-        finally:
-            if session is not None:
-                session.close()
-
-    def get(self, session_id: str) -> Session | None:
-        """The session, or None when it has ended or was never there."""
-        with self._lock:
-            session = self._sessions.get(session_id)
-        return session if session is not None and not session.closed else None
-
-    def close(self, session_id: str) -> None:
-        """Let a session go; a run that is going on in it ends first."""
-        session = self.get(session_id)
-        if session is not None:
-            session.close()
-
-    def close_all(self) -> None:
-        """Stop every run and let every session go."""
-        with self._lock:
-            sessions = list(self._sessions.values())
-        for session in sessions:
-            session.stop()
-            session.close()
-
-    def _forget(self, session: Session) -> None:
-        with self._lock:
-            self._sessions.pop(session.id, None)

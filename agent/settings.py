@@ -283,7 +283,12 @@ class Settings(BaseSettings):
     ray_address: str = _var(
         "", "Head of the Ray cluster that evaluations run on with --engine ray", "host:port"
     )
-    max_sessions: int = _var(8, "Visitors served at once", "1 to 1000", ge=1, le=1000)
+    max_sessions: int = _var(
+        8, "Visitors served at once; one who is idle makes room", "1 to 1000", ge=1, le=1000
+    )
+    max_waiting: int = _var(
+        20, "Questions that may wait in line for a place among those", "0 to 1000", ge=0, le=1000
+    )
     session_seconds: float = _var(1800, "Idle seconds after which a visitor's box is freed", "60 up", ge=60)
     max_question_chars: int = _var(8000, "Longest question", "100 to 100000", ge=100, le=100000)
     max_file_mb: int = _var(20, "Largest uploaded file, MB", "1 to 500", ge=1, le=500)

@@ -16,12 +16,13 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 from agent.events import Event, RunEnded
+from agent.registry import SessionRegistry
 from agent.run import Run
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.probe import choose_level
 from agent.sandbox.wire.limits import Limits
 from agent.services import Endpoint, Services
-from agent.session import Session, SessionRegistry
+from agent.session import Session
 from agent.settings import Settings
 from agent.store import Store
 from tests.scripted_endpoint import Item, ScriptedEndpoint, reply

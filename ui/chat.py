@@ -15,7 +15,7 @@ from gradio.components.chatbot import OptionDict
 from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source, StepStarted
 from ui.step import Step
 from ui.untrusted import attribute, literal, literal_lines, prose, web_address
-from ui.words import ENDINGS, NO_SOURCE, count, duration
+from ui.words import NO_SOURCE, count, duration, ending
 
 
 def transcript(events: Iterable[Event], key: str = "run") -> list[gr.ChatMessage]:
@@ -100,9 +100,8 @@ def _ending(event: RunEnded, question: str) -> list[gr.ChatMessage]:
         said.append(gr.ChatMessage(f"<small>Sources</small>\n\n{lines}"))
     elif event.answer.strip():
         said.append(gr.ChatMessage(f"<small>{NO_SOURCE}</small>"))
-    reason = f": {literal(event.reason.rstrip('.'))}" if event.reason else ""
     cost = f"{count(event.steps, 'step')} · {duration(event.seconds)}"
-    last = gr.ChatMessage(f"<small>{ENDINGS[event.outcome]}{reason} · {cost}</small>")
+    last = gr.ChatMessage(f"<small>{literal(ending(event))} · {cost}</small>")
     if question and event.outcome is not Outcome.ANSWERED:
         last.options = [OptionDict(value=question, label="Ask again")]
     return [*said, last]

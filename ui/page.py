@@ -12,9 +12,10 @@ import gradio as gr
 
 from agent.errors import ResearchError, TooManyRuns
 from agent.events import RunEnded
+from agent.registry import SessionRegistry
 from agent.run import Run
 from agent.services import Services
-from agent.session import Session, SessionRegistry
+from agent.session import Session
 from tools.documents import SUFFIXES
 from ui.api import add_research_function
 from ui.chat import Transcript, asked, transcript
@@ -178,7 +179,7 @@ class Page:
                 )
             session = self._sessions.get(visitor.session_id)
             if session is None:
-                session = self._sessions.open()
+                session = self._sessions.open(visitor.key)
                 visitor.session_id = session.id
                 self._remind(session, visitor)
             visitor.run = run = session.ask(question, files)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from agent.events import (
     Event,
+    Notice,
     RunEnded,
     RunStarted,
     Source,
@@ -38,6 +39,7 @@ class Progress:
     def __init__(self) -> None:
         self.started: RunStarted | None = None
         self.step = 0
+        self.waiting = ""
         self.usage = Usage()
         self.sources: Sequence[Source] = ()
         self.read: dict[str, str] = {}
@@ -45,6 +47,7 @@ class Progress:
         self._reading: dict[tuple[int, int], str] = {}
 
     def add(self, event: Event) -> None:
+        self.waiting = event.text if isinstance(event, Notice) else ""
         match event:
             case RunStarted():
                 self.started = event
@@ -63,8 +66,11 @@ class Progress:
 
     def line(self, elapsed: float) -> str:
         """All of it in one line, for a narrow screen."""
-        sources = count(len(self.sources), "source") if self.end else count(len(self.read), "page")
-        return f"{sources} · {self._cost(elapsed)}"
+        if self.end:
+            done = count(len(self.sources), "source")
+        else:
+            done = count(len(self.read), "page") if self.step else self._before_its_steps
+        return f"{done} · {self._cost(elapsed)}"
 
     def html(self, elapsed: float, attempts: Sequence[Attempt] = ()) -> str:
         """The rail. `elapsed`: seconds since the run started, by the reader's clock, which may have been set back."""
@@ -83,11 +89,18 @@ class Progress:
         if self.started is None:
             return ""
         most = self.started.max_steps
-        step = f"step {self.step} of {most}" if most and not self.end else count(self.step, "step")
+        if not self.step and not self.end:
+            step = self._before_its_steps
+        else:
+            step = f"step {self.step} of {most}" if most and not self.end else count(self.step, "step")
         bar = (
             f'<progress max="{most}" value="{self.step}" aria-label="steps used"></progress>' if most else ""
         )
         return f"<p>{step}</p><p>{self._cost(elapsed)}</p>{bar}"
+
+    @property
+    def _before_its_steps(self) -> str:
+        return "waiting" if self.waiting else "starting"
 
     def _cost(self, elapsed: float) -> str:
         seconds = duration(self.end.seconds if self.end else float(max(0, int(elapsed))))

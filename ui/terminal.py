@@ -35,15 +35,15 @@ from agent.events import (
     ToolEnded,
     ToolStarted,
 )
+from agent.registry import SessionRegistry
 from agent.services import Services, build_services
-from agent.session import SessionRegistry
 from agent.settings import load_settings
 from ui.clip import OUTPUT_CHARS, Clip
 from ui.fetching import fetching
 from ui.follow import follow
 from ui.logs import keep_log
 from ui.untrusted import turns_shown, unturned
-from ui.words import ENDINGS, NO_SOURCE, SOURCE_MARKS, count, duration
+from ui.words import NO_SOURCE, SOURCE_MARKS, count, duration, ending
 
 EXIT_CODES = {Outcome.ANSWERED: 0, Outcome.PARTIAL: 0, Outcome.FAILED: 1, Outcome.STOPPED: 130}
 
@@ -155,10 +155,9 @@ class Narrator:
                 self._answer.print(Text(plain(" ".join(filter(None, words)))), soft_wrap=True)
             if not event.sources:
                 self._steps.print(Text(NO_SOURCE, "dim"))
-        reason = f": {event.reason}" if event.reason else ""
         tokens = event.usage.prompt_tokens + event.usage.completion_tokens
         cost = f"{count(event.steps, 'step')} · {tokens:,} tokens · {duration(event.seconds)}"
-        self._line(f"\n{ENDINGS[event.outcome]}{reason} · {cost}", "" if event.answer else "red")
+        self._line(f"\n{ending(event)} · {cost}", "" if event.answer else "red")
         return event.outcome
 
     def _waiting(self, what: str) -> None:

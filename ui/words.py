@@ -1,18 +1,26 @@
 """How the page and the terminal say things, in one place so that they say them alike."""
 
-from agent.events import Outcome
+from agent.events import Outcome, RunEnded
 
 NAME = "Open Deep Research"
 
-ENDINGS = {
+_ENDINGS = {
     Outcome.ANSWERED: "Answered",
     Outcome.PARTIAL: "Partial answer",
-    Outcome.STOPPED: "Stopped by you",
+    Outcome.STOPPED: "Stopped",
     Outcome.FAILED: "No answer",
 }
 
 NO_SOURCE = "No source was found for this answer."
 SOURCE_MARKS = {"verified": "✓", "located": "", "unverified": "unverified"}
+
+
+def ending(end: RunEnded) -> str:
+    """How a run ended and why; a stop without a reason was the visitor's."""
+    if end.outcome is Outcome.STOPPED and not end.reason:
+        return "Stopped by you"
+    reason = end.reason.rstrip(".")
+    return f"{_ENDINGS[end.outcome]}: {reason}" if reason else _ENDINGS[end.outcome]
 
 
 def count(number: int, thing: str) -> str:

@@ -15,8 +15,8 @@ from typing import IO, Any
 import pytest
 from playwright.sync_api import Page as Tab
 
+from agent.registry import SessionRegistry
 from agent.services import Services, build_services
-from agent.session import SessionRegistry
 from agent.settings import Settings
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 from tests.ui.hostile import HOSTILE, SPY

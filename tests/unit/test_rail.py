@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.events import RunStarted, StepEnded, ToolEnded, ToolStarted, Usage
+from agent.events import Notice, RunStarted, StepEnded, StepStarted, ToolEnded, ToolStarted, Usage
 from tests.recorded_run import RUN
 from ui.rail import Progress, header, notices
 
@@ -56,9 +56,15 @@ def test_at_the_end_the_rail_names_the_sources_and_marks_what_was_not_found() ->
     assert "library://" not in html
 
 
+def test_before_its_first_step_a_run_that_waits_says_so_instead_of_counting() -> None:
+    waiting = progress([RUN[0], Notice("This question is number 2 in line.")])
+    assert waiting.line(42) == "waiting · 42 s" and "<p>waiting</p>" in waiting.html(42)
+    assert progress([RUN[0]]).line(1) == "starting · 1 s"
+
+
 def test_an_estimate_of_tokens_says_that_it_is_one() -> None:
     assert (
-        progress([StepEnded(1, 1.0, Usage(900, 100, estimated=True), "")]).line(2)
+        progress([StepStarted(1), StepEnded(1, 1.0, Usage(900, 100, estimated=True), "")]).line(2)
         == "0 pages · about 1,000 tokens · 2 s"
     )
 

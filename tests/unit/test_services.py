@@ -11,10 +11,10 @@ import pytest
 from agent.errors import SettingsError
 from agent.events import Notice, Outcome, RunEnded, ToolEnded
 from agent.model.slots import announce, withdraw
+from agent.registry import SessionRegistry
 from agent.sandbox.command import Command
 from agent.sandbox.pool import BoxPool
 from agent.services import Endpoint, build_services
-from agent.session import SessionRegistry
 from agent.settings import Settings
 from tests.agent_world import MakeWorld, answer, step, until
 from tests.scripted_endpoint import ScriptedEndpoint, Streamed, broken_stream, refuse, reply

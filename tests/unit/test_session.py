@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import RunError, TooManyRuns
 from agent.events import Outcome, OutputPrinted, RunEnded
-from agent.session import SessionRegistry
+from agent.registry import SessionRegistry
 from tests.agent_world import MARS, App, MakeWorld, answer, step, until
 from tests.scripted_endpoint import reply
 from ui.follow import follow
@@ -155,25 +155,15 @@ def test_a_session_closed_while_its_run_goes_on_is_freed_after_it(world: MakeWor
 
 
 def test_the_visitor_who_was_idle_longest_makes_room(world: MakeWorld) -> None:
-    app = world(answer("two"), max_sessions=2)
-    first, second = app.sessions.open(), app.sessions.open()
-    app.ask(QUESTION, session=first)
-    third = app.sessions.open()
+    app = world(*[answer("two")] * 3, max_sessions=2)
+    first, second, third = [app.sessions.open() for _ in range(3)]
+    for session in (second, first, third):
+        assert app.ask(QUESTION, session=session).end.outcome is Outcome.ANSWERED
     assert [app.sessions.get(s.id) for s in (first, second, third)] == [first, None, third]
 
 
-def test_when_all_places_are_at_work_the_next_visitor_is_told_so(world: MakeWorld) -> None:
-    app = world(reply("late", silent=30), max_sessions=1)
-    run = app.session.ask(QUESTION)
-    with pytest.raises(TooManyRuns, match=r"^All 1 places are at work: try again in a minute"):
-        app.sessions.open()
-    run.stop()
-    app.told(run)
-    assert app.sessions.open().id
-
-
 def test_the_cap_holds_when_many_arrive_at_once(world: MakeWorld) -> None:
-    app = world(max_sessions=3)
+    app = world(max_sessions=2, max_waiting=1)
     together, opened = threading.Barrier(20), []
 
     def arrive() -> None:
@@ -203,7 +193,11 @@ def test_when_the_app_ends_a_run_that_goes_on_is_stopped_and_says_so(world: Make
     run = app.session.ask(QUESTION)
     until(lambda: app.endpoint.chats)
     app.sessions.close_all()
-    assert app.told(run).end.outcome is Outcome.STOPPED
+    end = app.told(run).end
+    assert (end.outcome, end.reason) == (
+        Outcome.STOPPED,
+        "The app was ended while it worked on this question; ask again.",
+    )
     assert folders(app) == []
 
 

@@ -77,7 +77,7 @@ def test_a_link_of_an_answer_shows_where_it_leads() -> None:
     ("outcome", "code", "said"),
     [
         (Outcome.FAILED, 1, "No answer: the endpoint is down"),
-        (Outcome.STOPPED, 130, "Stopped by you: the endpoint is down"),
+        (Outcome.STOPPED, 130, "Stopped: the endpoint is down"),
     ],
 )
 def test_a_run_without_an_answer_says_why_in_one_line_and_is_a_failure_to_the_shell(
