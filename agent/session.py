@@ -37,15 +37,19 @@ class Session:
     """One visitor. Nothing here is shared with another."""
 
     def __init__(
-        self, services: Services, places: Places, visitor: str, on_close: Callable[["Session"], None]
+        self,
+        services: Services,
+        places: Places | None = None,
+        visitor: str = "",
+        on_close: Callable[["Session"], None] = lambda session: None,
     ) -> None:
-        """`places`: where its questions wait for their turn; `visitor`: whose questions they are there."""
+        """`places`: where its questions wait for their turn, if they have to; `visitor`: whose they are there."""
         settings = services.settings
         self.id = secrets.token_urlsafe(16)
         self.visitor = visitor or self.id
         self.last_used = time.monotonic()
         self._services = services
-        self._places = places
+        self._places = places or Places(1)
         self._on_close = on_close
         self._files_dir = folder_of_sessions(settings) / self.id
         try:
