@@ -37,6 +37,14 @@ def plain(text: str) -> str:
     return _spaceless(text).translate(_PUNCTUATION)
 
 
+def counted_as(answer: str) -> str:
+    """What answers that say the same have in common: "1,200" and "$1200.0", "sea gull" and "Sea-gull", not 1.0 and 10."""
+    if (number := number_of(answer)) is not None:
+        return repr(number)
+    parts = elements(answer)
+    return ";".join(map(counted_as, parts)) if len(parts) > 1 else plain(answer)
+
+
 def number_of(text: str) -> float | None:
     """The number that an answer says, None when it is none: "$1,200" is 1200."""
     return _number(text.translate(_UNITS))

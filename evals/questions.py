@@ -88,12 +88,19 @@ def question_of(row: dict[str, Any], number: int, folder: Path) -> Question:
         id=str(row.get("id") or number),
         question=row["question"],
         answer=row["answer"],
-        accept=tuple(row.get("accept") or ()),
+        accept=_texts(row, "accept", number),
         kind=str(row.get("kind") or row.get("type") or ""),
         example=bool(row.get("example")),
         level=_level(row.get("level")),
-        files=tuple(attachment(folder / name) for name in row.get("files") or ()),
+        files=tuple(attachment(folder / name) for name in _texts(row, "files", number)),
     )
+
+
+def _texts(row: dict[str, Any], name: str, number: int) -> tuple[str, ...]:
+    given = row.get(name) or []
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise BadQuestions(f"Question {number} has no list of texts under {name!r}: write it in brackets.")
+    return tuple(given)
 
 
 def attachment(path: Path) -> Path:
@@ -145,7 +152,8 @@ def digest(text: str) -> str:
 def load_rows(path: Path, wanted: tuple[str, ...]) -> list[dict[str, Any]]:
     """The objects of a JSONL file, each with the `wanted` texts. Raises BadQuestions, which names the line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Not `splitlines`: a text may hold what Unicode counts as the end of a line.
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise BadQuestions(f"{path.name} cannot be read ({error}): check the path.") from error
     rows = []

@@ -8,7 +8,7 @@ from functools import cached_property
 from agent.events import Usage
 from evals.budget import Prices
 from evals.folder import Folder
-from evals.leaderboard import plain
+from evals.leaderboard import counted_as
 from evals.questions import Question
 from evals.results import Result
 from evals.statistics import Paired, majority, paired, pass_at_k, wilson
@@ -24,6 +24,11 @@ class Asked:
     match: Match
 
     @property
+    def scored(self) -> bool:
+        """Whether a true answer is known."""
+        return any(self.question.answers)
+
+    @property
     def right(self) -> int:
         """How many repeats are right."""
         return sum(self.verdict(result) is Verdict.RIGHT for result in self.results)
@@ -36,7 +41,7 @@ class Asked:
     def majority(self) -> str:
         """The answer that most repeats gave; those that gave none have no vote."""
         answers = [result.answer for result in self.results if result.answer.strip()]
-        return majority(answers, map(plain, answers))
+        return majority(answers, map(counted_as, answers))
 
     @property
     def majority_right(self) -> bool:
@@ -62,13 +67,18 @@ class Group:
         return [result for each in self.asked for result in each.results]
 
     @property
+    def scored(self) -> list[Asked]:
+        """Those whose true answer is known: only they can be right."""
+        return [each for each in self.asked if each.scored]
+
+    @property
     def pass_1(self) -> float:
         """The share of right answers, the mean over repeats."""
-        return _mean(each.share for each in self.asked)
+        return _mean(each.share for each in self.scored)
 
     @property
     def interval(self) -> tuple[float, float]:
-        return wilson(self.pass_1, len(self.asked))
+        return wilson(self.pass_1, len(self.scored))
 
     @property
     def k(self) -> int:
@@ -77,11 +87,11 @@ class Group:
 
     @property
     def pass_k(self) -> float:
-        return _mean(pass_at_k(each.right, len(each.results), self.k) for each in self.asked)
+        return _mean(pass_at_k(each.right, len(each.results), self.k) for each in self.scored)
 
     @property
     def majority(self) -> float:
-        return _mean(each.majority_right for each in self.asked)
+        return _mean(each.majority_right for each in self.scored)
 
     @property
     def seconds(self) -> float:
@@ -147,11 +157,11 @@ class Summary:
 
 
 def compared(first: Summary, second: Summary) -> Paired:
-    """The questions that both were asked. One counts as right where at least half of its repeats are."""
+    """The questions that both were asked and that can be scored. One counts as right where at least half of its repeats are."""
     theirs = {each.question.id: each for each in second.asked}
     return paired(
         (each.share >= 0.5, theirs[each.question.id].share >= 0.5)
-        for each in first.asked
+        for each in first.all.scored
         if each.question.id in theirs
     )
 

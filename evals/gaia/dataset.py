@@ -91,7 +91,7 @@ def _parquet(path: Path) -> list[dict[str, Any]]:
 
 def _jsonl(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")
         return [json.loads(line) for line in lines if line.strip()]
     except (OSError, ValueError) as error:
         raise GaiaNotAvailable(f"{path.name} cannot be read ({error}): fetch the dataset again.") from error

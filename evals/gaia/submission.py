@@ -33,7 +33,7 @@ def check_submission(path: Path, questions: dict[str, Question], split: str) -> 
     assert split in SPLITS, split
     seen: Counter[str] = Counter()
     levels: Counter[int] = Counter()
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text("utf-8").removesuffix("\n").split("\n"), 1):
         try:
             row = json.loads(line)
         except ValueError as error:

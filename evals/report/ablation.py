@@ -112,10 +112,11 @@ def ablation_page(entries: Sequence[Entry]) -> str:
 def _row(entry: Entry, first: Entry) -> tuple[str, ...]:
     group, pair = entry.all, _against(entry, first)
     low, high = group.interval
-    right = round(group.pass_1 * len(group.asked), 1)
+    count = len(group.scored)
+    right = round(group.pass_1 * count, 1)
     return (
         entry.title,
-        f"{right:g} of {len(group.asked)}",
+        f"{right:g} of {count}",
         f"{low:.0%} to {high:.0%}",
         f"{group.seconds:,.1f}",
         f"{group.tokens:,.0f}",

@@ -48,6 +48,10 @@ def notes(summary: Summary) -> list[str]:
     found = []
     if summary.missing:
         found.append(f"{summary.missing} of {summary.missing + len(summary.asked)} questions have no result.")
+    if unknown := len(summary.asked) - len(summary.all.scored):
+        found.append(
+            f"The true answers of {unknown} questions are not known here: all shares are of the others."
+        )
     uneven = {len(each.results) for each in summary.asked}
     if len(uneven) > 1:
         found.append(f"The questions have {min(uneven)} to {max(uneven)} repeats.")

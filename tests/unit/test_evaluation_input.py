@@ -46,6 +46,8 @@ def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         ),
         ('{"question": "?", "answer": "!"}\n{"question": "?", "ans', None, "Line 2 of q.jsonl is no JSON"),
         ('{"question": "?"}', None, "has no text under 'answer'"),
+        ('{"question": "?", "answer": "yes", "accept": "y"}', None, "no list of texts under 'accept'"),
+        ('{"question": "?", "answer": "!", "files": "a.csv"}', None, "no list of texts under 'files'"),
         ("", None, "q.jsonl is empty"),
         ('{"question": "?", "answer": "!"}', "nowhere.jsonl", "nowhere.jsonl cannot be read"),
         ('{"question": "?", "answer": "!"}', "q.jsonl", "has no text under 'title'"),
@@ -66,6 +68,12 @@ def test_a_gaia_whose_rows_are_no_objects_has_changed(tmp_path: Path) -> None:
     (tmp_path / "metadata.jsonl").write_text("7\n")
     with pytest.raises(GaiaNotAvailable, match="GAIA has changed"):
         load_gaia(tmp_path, "validation")
+
+
+def test_a_question_may_hold_what_unicode_counts_as_the_end_of_a_line(tmp_path: Path) -> None:
+    asked = QuestionSet("words", (Question("q1", "One\u2028two\x85three?", "four\u2029five"),))
+    Folder.write(tmp_path, ABOUT, asked)
+    assert Folder.read(tmp_path).questions["q1"] == asked.questions[0]
 
 
 @pytest.mark.parametrize("name", ["run.json", "questions.jsonl"])

@@ -1,5 +1,6 @@
 """The numbers of a report are those of the books, so that "better" means something."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from agent.events import Outcome
 from evals.folder import About, Folder
 from evals.questions import Question, QuestionSet
-from evals.report.table import paired_words
+from evals.report.table import notes, paired_words
 from evals.results import Key, Result
 from evals.statistics import Paired, majority, paired, pass_at_k, wilson
 from evals.summary import Summary, compared
@@ -68,10 +69,11 @@ QUESTIONS = (
     Question("c", "?", "3", level=2),
     Question("d", "?", "4", level=2),
 )
+WORDS = QuestionSet("words", QUESTIONS)
 
 
-def evaluation(path: Path, answers: dict[str, list[str]]) -> Summary:
-    folder = Folder.write(path, ABOUT, QuestionSet("words", QUESTIONS))
+def evaluation(path: Path, answers: dict[str, list[str]], asked: QuestionSet = WORDS) -> Summary:
+    folder = Folder.write(path, ABOUT, asked)
     stored = folder.results_file()
     for name, said in answers.items():
         for repeat, answer in enumerate(said):
@@ -98,6 +100,26 @@ def test_a_summary_tells_of_levels_attachments_repeats_and_cost(tmp_path: Path) 
     assert whole.verdicts == {Verdict.RIGHT: 4, Verdict.WRONG: 2, Verdict.WRONG_FORM: 1, Verdict.ERROR: 2}
     assert found.cost(whole) == pytest.approx(0.006)
     assert (whole.tokens, whole.seconds, whole.steps) == (1500, 2.0, 3)
+
+
+def test_a_question_whose_true_answer_is_unknown_lowers_no_share(tmp_path: Path) -> None:
+    unknown = replace(QUESTIONS[1], answer="")
+    asked = QuestionSet("words", (QUESTIONS[0], unknown))
+    found = evaluation(tmp_path, {"a": ["1"], "b": ["2"]}, asked)
+    assert (found.all.pass_1, found.all.interval) == (1.0, wilson(1.0, 1))
+    assert notes(found) == [
+        "The true answers of 1 questions are not known here: all shares are of the others."
+    ]
+    assert compared(found, found).count == 1
+    (none,) = [group for group in found.groups if group.name == "level 2"]
+    assert (none.pass_1, none.interval) == (0.0, (0.0, 1.0))
+
+
+def test_the_majority_counts_what_says_the_same_and_nothing_else(tmp_path: Path) -> None:
+    said = {"a": ["3", "10", "1.0", "1"], "b": ["3.14", "314", "2", "2.0"], "c": ["-3", "3", "$3.00", "-3.0"]}
+    found = evaluation(tmp_path, said)
+    assert [each.majority for each in found.asked] == ["1.0", "2", "-3"]
+    assert found.all.majority == pytest.approx(2 / 3)
 
 
 def test_two_evaluations_are_compared_on_the_questions_that_both_were_asked(tmp_path: Path) -> None:
