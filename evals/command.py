@@ -20,7 +20,8 @@ from evals.figures import machine
 from evals.folder import About, BadFolder, Folder, held
 from evals.options import prices, question_limit, total_limit
 from evals.questions import QuestionSet, digest
-from evals.ray_engine import check_cluster, ray_engine
+from evals.ray_cluster import check_cluster
+from evals.ray_engine import ray_engine
 from evals.report.page import report_page
 from evals.report.table import paired_words, summary_table, write_csv
 from evals.runner import Runner

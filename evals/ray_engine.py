@@ -5,12 +5,7 @@ machine or alone, is started again wherever the cluster has room, and what it
 was at work on is asked again.
 """
 
-import importlib.util
 import itertools
-import logging
-import os
-import signal
-import socket
 import threading
 import time
 from collections import Counter
@@ -20,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.errors import ResearchError, SettingsError
 from agent.events import Outcome, Usage
-from agent.services import Services, named_endpoint
-from agent.settings import PROJECT, Settings
+from agent.services import Services
+from agent.settings import Settings
 from evals.budget import Halt, Watch, unwatched
+from evals.ray_cluster import ClusterNotUsable, Head, connected
 from evals.ray_worker import Attached, Worker
 from evals.results import Key, Result
 from evals.sides import Side
@@ -35,15 +30,8 @@ _LOOK_SECONDS = 0.2
 # How long the cluster may be without a single worker: machines join, services are built.
 _START_SECONDS = 300.0
 _CLOSE_SECONDS = 10.0
-_REACH_SECONDS = 10.0
 # A question that takes its worker down again and again is the question's fault.
 _MOST_LOSSES = 3
-# What workers do not need, or must not be sent.
-_STAYS_HERE = ["/.git", "/.venv", "/.env", "/tests", "/docs", "/bench", "__pycache__"]
-
-
-class ClusterNotUsable(ResearchError):
-    """The cluster cannot be reached, or has no worker that can be used."""
 
 
 @dataclass
@@ -60,9 +48,11 @@ class _Seat:
 class RayEngine:
     """An Engine. Made by `ray_engine`."""
 
-    def __init__(self, ray: Any, services: Services, side: Side, actors: Sequence[Any], share: int) -> None:
+    def __init__(
+        self, ray: Any, head: Head, services: Services, side: Side, actors: Sequence[Any], share: int
+    ) -> None:
         """`share`: the most questions that one worker is asked at once."""
-        self._ray, self._services, self._side, self._share = ray, services, side, share
+        self._ray, self._head, self._services, self._side, self._share = ray, head, services, side, share
         self._seats = [_Seat(actor, actor.problem.remote()) for actor in actors]
         self._lock = threading.Lock()
         self._numbers = itertools.count()
@@ -94,6 +84,8 @@ class RayEngine:
         call, told = actor.ask.remote(number, question, key, files), actor.used.remote(number)
         halt: Halt | None = None
         while not self._ray.wait([call], timeout=_LOOK_SECONDS)[0]:
+            if self._head.lost:
+                return _ended(key, used[0], "The cluster was lost before the answer.")
             # What a worker that is busy says late is still taken.
             if self._ray.wait([told], timeout=0)[0]:
                 used[0], told = self._ray.get(told), actor.used.remote(number)
@@ -115,6 +107,7 @@ class RayEngine:
         """A worker with room, counted as busy; a Halt when the question must not begin."""
         deadline = time.monotonic() + _START_SECONDS
         while True:
+            self._head.check()
             with self._lock:
                 for seat in self._seats:
                     self._look(seat)
@@ -153,24 +146,12 @@ class RayEngine:
 
     def close(self) -> None:
         """End the workers and what they started."""
+        if self._head.lost:
+            return
         self._ray.wait(
             [seat.actor.close.remote() for seat in self._seats if seat.usable],
             num_returns=sum(seat.usable for seat in self._seats),
             timeout=_CLOSE_SECONDS,
-        )
-
-
-def check_cluster(settings: Settings) -> None:
-    """Raises SettingsError and ClusterNotUsable where no cluster could be used, before anything is begun."""
-    if not settings.ray_address:
-        raise SettingsError("RAY_ADDRESS is not set: name the cluster's head, such as 10.0.0.5:6379.")
-    if named_endpoint(settings) is None:
-        raise SettingsError(
-            "The embedded model serves one machine: set TGI_URL to an endpoint that all machines of the cluster reach."
-        )
-    if importlib.util.find_spec("ray") is None:
-        raise ClusterNotUsable(
-            "Ray is not installed: run `pip install -r requirements-ray.txt` here and on each machine of the cluster."
         )
 
 
@@ -179,7 +160,7 @@ def ray_engine(
     services: Services, side: Side, open_services: OpenServices, settings: Settings, concurrency: int
 ) -> Iterator[RayEngine]:
     """The engine on the cluster at RAY_ADDRESS. `services`: the driver's own. Raises ClusterNotUsable."""
-    ray = _connected(settings.ray_address)
+    ray = connected(settings.ray_address)
     try:
         cpus = int(ray.cluster_resources().get("CPU", 0))
         count = max(1, min(concurrency, cpus))
@@ -189,47 +170,14 @@ def ray_engine(
             num_cpus=1, max_restarts=-1, max_concurrency=share + 1, scheduling_strategy="SPREAD"
         )(Worker)
         actors = [actor.remote(open_services, settings, side, model, code) for _ in range(count)]
-        engine = RayEngine(ray, services, side, actors, share)
-        try:
-            yield engine
-        finally:
-            engine.close()
+        with Head(settings.ray_address) as head:
+            engine = RayEngine(ray, head, services, side, actors, share)
+            try:
+                yield engine
+            finally:
+                engine.close()
     finally:
         ray.shutdown()
-
-
-def _connected(address: str) -> Any:
-    """Ray itself, once it is part of that cluster."""
-    host, _, port = address.rpartition(":")
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        # Ray would try for minutes.
-        socket.create_connection((host.strip("[]"), int(port)), _REACH_SECONDS).close()
-        ray = _imported()
-        ray.init(
-            address=address,
-            logging_level=logging.ERROR,
-            log_to_driver=False,  # a worker's words may hold what must not be published
-            runtime_env={"working_dir": str(PROJECT), "excludes": _STAYS_HERE},
-        )
-    except (RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ClusterNotUsable(
-            f"No Ray cluster can be used at {address} ({reason}): set RAY_ADDRESS to host:port of one, which"
-            " `ray start --head` starts."
-        ) from error
-    finally:
-        signal.signal(signal.SIGTERM, before)  # Ray sets its own, which would not end the runs
-    return ray
-
-
-def _imported() -> Any:
-    # Ray reports to its makers, and tries twenty times to connect, unless told otherwise before it is imported.
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")
-    import ray
-
-    return ray
 
 
 def _attached(file: Path) -> Attached:

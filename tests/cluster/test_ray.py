@@ -1,11 +1,8 @@
 """An evaluation on a Ray cluster is the one of a single process, whatever becomes of the machines."""
 
-import json
 import os
-import re
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,92 +11,10 @@ import pytest
 
 from evals.__main__ import main
 from evals.folder import Folder
-from evals.results import Result
-from evals.summary import Summary
 from tests.agent_world import until
-from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
+from tests.cluster.squares import COUNT, SECRET, Squares, stored, table
 
 pytestmark = pytest.mark.timeout(300)
-
-COUNT = 10
-SECRET = "tgi-notforanylog"
-
-
-class Squares:
-    """Looks once, then answers with the square of the number in the question; each third answer is wrong.
-
-    Questions from `held_from` on wait at the endpoint until `go` is set, those in `held`.
-    """
-
-    def __init__(self) -> None:
-        self.held_from = COUNT
-        self.held: set[int] = set()
-        self.go = threading.Event()
-
-    def __call__(self, body: dict[str, Any]) -> Answer:
-        talk = " ".join(str(message["content"]) for message in body["messages"])
-        found = re.findall(r"word(\d+)", talk)
-        if not found:
-            return reply("Ready.")  # to the warming
-        number = int(found[-1])
-        if number >= self.held_from:
-            self.held.add(number)
-            self.go.wait(240)
-        looked = sum(
-            message["role"] == "assistant" and "look(" in str(message["content"])
-            for message in body["messages"]
-        )
-        code = (
-            f"final_answer({number * number + (number % 3 == 0)})" if looked else "look = print\nlook('here')"
-        )
-        return reply(f"On it.\n```python\n{code}\n```\n", usage=(100 + number, 10), silent=0.2)
-
-
-@pytest.fixture
-def squares() -> Iterator[Squares]:
-    squares = Squares()
-    yield squares
-    squares.go.set()
-
-
-@pytest.fixture
-def command(
-    cluster: Any, squares: Squares, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[list[str]]:
-    """`set run` with ten questions, a page and an endpoint with a token."""
-    questions, pages = tmp_path / "q.jsonl", tmp_path / "pages.jsonl"
-    (tmp_path / "note.txt").write_text("A note.")
-    rows = [
-        {
-            "id": f"q{n}",
-            "question": f"Which number has word{n}?",
-            "answer": str(n * n),
-            "files": ["note.txt"] * (n % 2),
-        }
-        for n in range(COUNT)
-    ]
-    questions.write_text("\n".join(map(json.dumps, rows)))
-    pages.write_text(json.dumps({"title": "Words", "text": "Words have numbers."}))
-    with ScriptedEndpoint(squares, token=SECRET) as endpoint:
-        monkeypatch.setenv("TGI_URL", endpoint.url)
-        monkeypatch.setenv("TGI_TOKEN", SECRET)
-        monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
-        monkeypatch.setenv("RAY_ADDRESS", cluster.address)
-        yield ["set", "run", "--questions", str(questions), "--pages", str(pages), "--concurrency", "4"]
-
-
-def table(folder: Path) -> list[tuple[Any, ...]]:
-    """What a report tells of each result, but for the seconds."""
-    summary = Summary(Folder.read(folder))
-    return [
-        (each.question.id, each.verdict(result), result.answer, result.usage, result.steps, len(result.trace))
-        for each in summary.asked
-        for result in each.results
-    ]
-
-
-def stored(folder: Path) -> list[Result]:
-    return Folder.read(folder).results_file().lines if (folder / "run.json").exists() else []
 
 
 def test_a_machine_that_is_killed_in_the_middle_loses_nothing_and_nothing_is_counted_twice(
@@ -172,6 +87,19 @@ def test_a_budget_of_a_question_holds_on_the_cluster(
     assert main([*command, "--engine", "ray", "--out", str(out), *budget]) == 0
     (result,) = Folder.read(out).results()
     assert result.reason == "The question used its budget of 0.3 seconds."
+
+
+def test_the_arms_of_an_ablation_are_asked_on_the_cluster_one_after_the_other(
+    command: list[str], tmp_path: Path
+) -> None:
+    root, chosen = tmp_path / "out", ["--id", "q3", "q4", "--arms", "code", "bare"]
+    ablate = [command[0], "ablate", *command[2:], *chosen, "--out", str(root)]
+    assert main([*ablate, "--engine", "ray"]) == 0
+    told = (root / "ablation.md").read_text()
+    assert "| code actions | 1 of 2 |" in told and "| bare model, no tools | 2 of 2 |" in told
+    assert {line.key.side for name in ("code", "bare") for line in stored(root / name)} == {"code", "bare"}
+    assert main(ablate) == 0
+    assert (root / "ablation.md").read_text() == told
 
 
 def test_nothing_of_the_cluster_listens_beyond_loopback_and_no_log_holds_the_token_or_a_question(
