@@ -36,7 +36,7 @@ def main() -> None:
         page = Page(services, sessions, examples(settings.library_dir))
         if services.endpoint.embedded is not None:
             sessions.warm()
-        address = launch(page.blocks, host, settings.port, settings.max_file_mb)
+        address = launch(page.blocks, host, settings.port, settings.max_file_mb, settings.host_names)
         console.print(f"{NAME} is at {address}", highlight=False, soft_wrap=True)
         over.wait()
         page.blocks.close(verbose=False)

@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.errors import BadUpload, RunError
 from agent.store import no_room
 
-_MOST_FILES = 20
+MOST_FILES = 20
 
 
 class Attachments:
@@ -26,9 +26,9 @@ class Attachments:
 
     def take(self, paths: Sequence[Path]) -> list[str]:
         """Keep the files of a question; their names here, each a free one. BadUpload when one cannot be used."""
-        if len(paths) > _MOST_FILES:
+        if len(paths) > MOST_FILES:
             raise BadUpload(
-                f"The question comes with {len(paths)} files and the limit is {_MOST_FILES}:"
+                f"The question comes with {len(paths)} files and the limit is {MOST_FILES}:"
                 " attach fewer, or an archive of them."
             )
         for path in paths:

@@ -59,8 +59,8 @@ def _command_line(value: str) -> str:
     return value
 
 
-def _ports(value: Any) -> Any:
-    """ "8443, 8000" as numbers."""
+def _listed(value: Any) -> Any:
+    """ "8443, 8000" as two."""
     return [part for part in value.replace(",", " ").split() if part] if isinstance(value, str) else value
 
 
@@ -82,7 +82,8 @@ def _token(value: SecretStr | None) -> SecretStr | None:
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 CommandLine = Annotated[str, AfterValidator(_command_line)]
 Port = Annotated[int, Field(ge=1, le=65535)]
-Ports = Annotated[tuple[Port, ...], NoDecode, BeforeValidator(_ports)]
+Ports = Annotated[tuple[Port, ...], NoDecode, BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 Token = Annotated[SecretStr | None, AfterValidator(_token)]
 ProxyUrl = Annotated[SecretStr | None, AfterValidator(_proxy_url)]
 ExistingFile = Annotated[Path | None, AfterValidator(_existing_file)]
@@ -293,6 +294,11 @@ class Settings(BaseSettings):
     max_question_chars: int = _var(8000, "Longest question", "100 to 100000", ge=100, le=100000)
     max_file_mb: int = _var(20, "Largest uploaded file, MB", "1 to 500", ge=1, le=500)
     app_host: str = _var("127.0.0.1", "Address the page listens on", "an address of this machine")
+    host_names: Names = _var(
+        (),
+        "Names under which a page that only this machine reaches is reached too, as behind a proxy",
+        "host names",
+    )
     port: int = _var(7860, "Port of the page", "1 to 65535", ge=1, le=65535)
     space_id: str = _var("", "Set by Hugging Face on a Space; the sandbox then fails closed", "a text")
     log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(_capitals)] = _var(

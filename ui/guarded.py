@@ -6,9 +6,11 @@ our own code keeps its traceback.
 """
 
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 import gradio as gr
+from gradio.block_function import BlockFunction
 
 from ui.logs import in_our_code, tell_forged
 
@@ -21,10 +23,16 @@ _BROKEN = "Something in the app failed: reload the page, then try again."
 class GuardedBlocks(gr.Blocks):
     """Blocks whose API answers a forged call with one sentence."""
 
-    async def process_api(self, *args: Any, **options: Any) -> dict[str, Any]:
+    async def process_api(
+        self, block_fn: BlockFunction | int, inputs: list[Any], *args: Any, **options: Any
+    ) -> dict[str, Any]:
         """As Gradio's own; every error comes out as a gr.Error that Gradio does not print."""
         try:
-            answer: dict[str, Any] = await super().process_api(*args, **options)
+            if any(path.startswith(("http://", "https://")) for path in _paths(inputs)):
+                raise ValueError(
+                    "a file that was not uploaded"
+                )  # Gradio would fetch it, whole and from anywhere
+            answer: dict[str, Any] = await super().process_api(block_fn, inputs, *args, **options)
             return answer
         except gr.Error as error:
             error.print_exception = False
@@ -35,6 +43,19 @@ class GuardedBlocks(gr.Blocks):
                 raise gr.Error(_BROKEN, print_exception=False) from None
             tell_forged(error)
             raise gr.Error(_NOT_TAKEN, print_exception=False) from None
+
+
+def _paths(sent: list[Any]) -> Iterable[str]:
+    """Where the files are that a call names, however deep."""
+    left: list[Any] = [sent]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left += each.values()
+            if isinstance(path := each.get("path"), str):
+                yield path
+        elif isinstance(each, list):
+            left += each
 
 
 class Picked(gr.EventData):

@@ -1,12 +1,18 @@
 """Serving the page, with every door of Gradio closed that this app does not need."""
 
 import socket
+from collections.abc import Sequence
 from errno import EADDRNOTAVAIL, EAFNOSUPPORT
 from ipaddress import ip_address
+from pathlib import Path
 
 import gradio as gr
+from gradio.utils import get_upload_folder
+from starlette.middleware import Middleware
 
+from agent.attachments import MOST_FILES
 from agent.errors import SettingsError
+from ui.doors import Doors, Uploads
 from ui.theme import head, theme
 
 # Gradio looks here whether a port is free, whatever host it is given.
@@ -64,8 +70,24 @@ def _not_ours(host: str) -> SettingsError:
     )
 
 
-def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int) -> str:
-    """Serve the page in the background; its address."""
+def names_of(host: str, others: Sequence[str]) -> list[str]:
+    """What the page may be called in a request; none for a page that other machines reach, under any name.
+
+    A page of the web can have its own name lead to this machine, and would then
+    read what only this machine may: so a page for this machine alone is strict.
+    """
+    bare = _bare(host)
+    try:
+        local = ip_address(bare).is_loopback
+    except ValueError:
+        local = bare == "localhost"
+    return [name.lower() for name in ("localhost", "127.0.0.1", "::1", bare, *others)] if local else []
+
+
+def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int, host_names: Sequence[str] = ()) -> str:
+    """Serve the page in the background; its address. `host_names`: others that a page on loopback is reached under."""
+    uploads = Uploads.on_disk(Path(get_upload_folder()), MOST_FILES * max_file_mb << 20)
+    doors = Middleware(Doors, uploads=uploads, names=names_of(host, host_names))
     try:
         blocks.launch(
             server_name=f"[{_bare(host)}]" if _is_ipv6(_bare(host)) else host,
@@ -84,6 +106,7 @@ def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int) -> str:
             max_file_size=f"{max_file_mb}mb",
             state_session_capacity=1000,
             footer_links=[],
+            app_kwargs={"middleware": [doors]},
             theme=theme(),
             head=head(),
         )

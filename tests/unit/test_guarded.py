@@ -9,6 +9,7 @@ import gradio as gr
 import pytest
 
 from tests.agent_world import MakeWorld
+from tests.local_web import LocalWeb
 from ui.logs import ForgedCallFilter
 from ui.page import Page
 
@@ -39,6 +40,17 @@ def test_a_call_that_does_not_fit_is_one_line_without_what_was_sent(
     assert "could not take what was sent" in error.message
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "\n" not in caplog.text.strip() and WORDS not in caplog.text
+
+
+def test_a_file_that_is_an_address_makes_the_app_connect_to_nobody(
+    opened: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safehttpx.is_public_ip", lambda ip: True)  # as if this machine were far away
+    with LocalWeb({"/rivers.csv": "river,km\nOrme,41\n"}) as web:
+        file = {"path": web.url("/rivers.csv"), "meta": {"_type": "gradio.FileData"}}
+        error = call(opened, "_ask", {"text": WORDS, "files": [file]})
+        assert "could not take what was sent" in error.message
+        assert not web.requests
 
 
 def test_an_error_in_our_own_code_keeps_its_traceback_and_the_visitor_gets_a_sentence(
