@@ -7,6 +7,10 @@ from lxml import etree
 
 _BLOCKS = ("p", "figcaption", "div", "li", "section", "figure")
 _NAMED = re.compile(r"(?i)caption|credit|gallery|slide|photo|image|media")
+# A file's name where the words for a picture should be.
+_FILE = re.compile(
+    r"(?i)\S+\.(?:jpe?g|png|gif|svg|webp)|(?=\S*[\d_-])[\w-]{6,}|[\w-]*(?:logo|icon|thumb|avatar|image|photo)[\w-]*"
+)
 _LEAST = 50  # characters: shorter texts may well stand twice
 _LEAST_WORDS = 20
 _MAX_PICTURES = 300
@@ -23,6 +27,13 @@ def drop_repeats(root: etree._Element, remove: Callable[[etree._Element], None])
             remove(element)
         elif len(text) >= _LEAST:
             said.add(text)
+    for figure in root.iter("figure"):
+        if any("".join(each.itertext()).strip() for each in figure.iter("figcaption")):
+            for each in figure.iter("img"):
+                each.set("alt", "")
+    for each in root.iter("img"):
+        if _FILE.fullmatch((each.get("alt") or "").strip()):
+            each.set("alt", "")
     pictures = [each for each in root.iter("img") if len(each.get("alt") or "") >= _LEAST_WORDS]
     if not pictures or len(pictures) > _MAX_PICTURES:
         return

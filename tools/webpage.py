@@ -5,8 +5,9 @@ import re
 from lxml import etree
 
 from tools.address import join
-from tools.maincontent import main_content, remove
+from tools.maincontent import main_content
 from tools.markdown import TreeConverter
+from tools.mass import remove
 from tools.page import Document
 
 _INVISIBLE = re.compile(r"(?i)(?:^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)")

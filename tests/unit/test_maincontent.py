@@ -49,3 +49,74 @@ def test_a_caption_is_said_once_however_often_its_picture_is_shown() -> None:
     assert shown(ARTICLE + figure, main_only=False).count(caption) == 2
     assert shown(ARTICLE + f"<img src=a.jpg alt='{caption}'>").count(caption) == 1
     assert shown(ARTICLE + ARTICLE).count("3. The Orme") == 2
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<div class='relatedContent'><p>{}</p></div>",
+        "<div class='block rightRail'><p>{}</p></div>",
+        "<aside class='sidebar'><p>{}</p><p>{}</p><p>{}</p></aside>",
+        "<div class='hidden'><p>{}</p></div>",
+        "<div class='user-bio'><p>{}</p></div>",
+    ],
+)
+def test_what_is_named_as_standing_beside_the_article_is_no_content(beside: str) -> None:
+    note = "The mayor opened a bridge over the Orme in the presence of many guests on Sunday."
+    found = shown(f"<h1>The Orme</h1>{ARTICLE}{beside.replace('{}', note)}<p>9. {TEXT}</p>")
+    assert "mayor" not in found and "9. The Orme" in found
+
+
+def test_a_field_whose_label_is_hidden_is_read() -> None:
+    assert "mills" in shown(
+        f"<div class='field field-label-hidden'><p>{TEXT}</p></div><p>It is long.</p>{ARTICLE}"
+    )
+
+
+def test_a_formula_drawn_by_scripts_is_no_menu() -> None:
+    formula = "<mjx-container class='MathJax CtxtMenu_Attached_0'><math><mi>e</mi></math></mjx-container>"
+    assert "Thus e holds" in shown(f"{ARTICLE}<p>Thus {formula} holds.</p>").replace("$", "")
+
+
+def test_buttons_that_share_a_page_are_no_content() -> None:
+    link = "<a href='https://www.facebook.com/sharer.php?u=x'>Post it</a><a href='whatsapp://send?text=x'>Send it</a>"
+    found = shown(
+        f"<div><span>Tell a friend</span> {link}</div>{ARTICLE}<p>Write to <a href='mailto:a@b.example'>Ada</a>.</p>"
+    )
+    assert "Post it" not in found and "Tell a friend" not in found and "Ada" in found
+
+
+def test_a_note_on_cookies_is_no_content() -> None:
+    note = "<div><div><p>This site uses cookies. By continuing to use it you agree to our use of cookies.</p></div></div>"
+    kept = "<p>The recipe of these cookies is a secret of the settlers who continued the mill's trade.</p>"
+    found = shown(f"{note}<h1>The Orme</h1>{ARTICLE}{kept}{ARTICLE}")
+    assert "This site uses" not in found and "secret of the settlers" in found
+
+
+def test_links_to_other_articles_between_paragraphs_are_no_content() -> None:
+    shouted = "<p><b><a href='/mayor'>MAYOR OPENS A BRIDGE OVER THE RIVER</a></b></p>"
+    also = "<p>Read also: <a href='/mill'>The mill at Ormsby is for sale</a></p>"
+    said = "<p><a href='/source'>The spring of the Orme</a></p>"
+    found = shown(f"{ARTICLE}{shouted}{also}{said}{ARTICLE}")
+    assert "BRIDGE" not in found and "for sale" not in found and "The spring of the Orme" in found
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "<h3>More about rivers</h3>",
+        "<p>Ada Low is a staff writer at the Ormsby Gazette, where she writes about rivers and their mills every week.</p>",
+        "<p>Note: comments are moderated, so that it takes some time until they are shown on this page.</p>",
+        "<div>Copyright 2021 Ormsby Gazette. All rights reserved.</div>",
+        "<p><a href='/tag/rivers'>rivers</a></p>",
+    ],
+)
+def test_what_follows_the_last_words_of_an_article_is_no_content(ending: str) -> None:
+    last = "<p>The last words: the Orme is not for sale, says the mayor of Ormsby to the Gazette.</p>"
+    assert shown(f"<h1>The Orme</h1>{ARTICLE}{last}{ending}").endswith("Gazette.")
+    assert "9. The Orme" in shown(f"<h1>The Orme</h1>{ARTICLE}{ending}<p>9. {TEXT}</p>")
+
+
+def test_a_box_of_an_article_without_a_name_goes_when_the_text_is_elsewhere() -> None:
+    page = f"<div><h1>The Orme</h1><div class=a>{ARTICLE}{ARTICLE}</div><div class=b><p>Ask us about mills.</p><p>We are here.</p></div></div>"
+    assert "Ask us" not in shown(page) and "# The Orme" in shown(page)
