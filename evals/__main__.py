@@ -4,7 +4,7 @@ A run that was broken off, in whatever way, goes on with the same command.
 """
 
 import argparse
-import errno
+import logging
 import signal
 import sys
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ from evals import gaia_command, set_command, world_command
 from evals.ablation import ablate, arm_options
 from evals.command import compare, report, run, score
 from evals.options import filter_options, run_options, side_option
+from evals.results import is_full
 from evals.sides import SIDES
 
 _SETS = {"gaia": gaia_command, "world": world_command, "set": set_command}
@@ -26,28 +27,30 @@ _SETS = {"gaia": gaia_command, "world": world_command, "set": set_command}
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code of the command."""
     given = _parser().parse_args(arguments)
-    console, wrong = Console(), Console(stderr=True)
+    console = Console()
     # A container that is stopped ends like one at the keyboard.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _do(given, console)
     except ResearchError as error:
-        wrong.print(Text(str(error), "red"), soft_wrap=True)
-        return 1
+        return _ended(str(error), 1)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise
-        wrong.print(
-            f"The disk is full ({error.filename}): make room, then give the same command again, which goes on.",
-            soft_wrap=True,
+        where = f" ({error.filename})" if error.filename else ""
+        return _ended(
+            f"The disk is full{where}: make room, then give the same command again, which goes on.", 1
         )
-        return 1
     except KeyboardInterrupt:
-        wrong.print("Stopped; the same command goes on from here.")
-        return 130
+        return _ended("Stopped; the same command goes on from here.", 130)
     finally:
         signal.signal(signal.SIGTERM, before)
     return 0
+
+
+def _ended(why: str, code: int) -> int:
+    Console(stderr=True).print(Text(why, "red" if code == 1 else ""), soft_wrap=True)
+    return code
 
 
 def _do(given: argparse.Namespace, console: Console) -> None:
@@ -98,5 +101,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _quiet() -> None:
+    """What goes wrong is told in one sentence, and not in the app's log as well; only a fault of ours has its traceback."""
+    logging.basicConfig(level=logging.ERROR)
+    logging.getLogger("agent.store").setLevel(logging.CRITICAL)  # a full disk is told of the results
+
+
 if __name__ == "__main__":
+    _quiet()
     sys.exit(main())

@@ -70,6 +70,10 @@ def run(
         )
         folder = Folder.write(path, about, asked)
         stored = folder.results_file()
+        if stored.damaged:
+            console.print(
+                f"{stored.damaged} damaged lines of results.jsonl count as not asked, as a kill leaves them."
+            )
         meter = Meter(stored.lines, question=question_limit(given), total=total_limit(given), prices=cost)
         display = Display(console, meter, SCORERS[asked.scorer])
         with _engine(given, services, side, task.open_services, settings) as engine:

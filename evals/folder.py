@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from agent.errors import ResearchError
-from evals.questions import Question, QuestionSet, by_id, load_rows
+from evals.questions import BadQuestions, Question, QuestionSet, by_id, load_rows
 from evals.results import Key, Result, ResultsFile
 
 _WHAT = {
@@ -31,6 +31,10 @@ _WHAT = {
     "steps": "number of steps",
     "code": "state of the code",
 }
+
+
+# What the runs that go on write meanwhile.
+_LEAST_ROOM = 5_000_000
 
 
 class BadFolder(ResearchError):
@@ -66,24 +70,19 @@ class Folder:
         """Raises BadFolder."""
         try:
             about = About(**json.loads((path / "run.json").read_text("utf-8")))
-        except FileNotFoundError as error:
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise BadFolder(f"{path} holds no evaluation: name the folder that a run was given.") from error
         except (OSError, ValueError, TypeError) as error:
             raise BadFolder(
                 f"run.json in {path} cannot be read ({error}): run again in a new folder."
             ) from error
-        rows = load_rows(path / "questions.jsonl", ("question", "answer"))
-        names = ("id", "question", "answer", "kind", "level")
-        found = [
-            Question(
-                **{name: row[name] for name in names},
-                accept=tuple(row["accept"]),
-                files=tuple(Path(name) for name in row["files"]),
-            )
-            for row in rows
-            if "id" in row
-        ]
-        return cls(path, about, by_id(found))
+        try:
+            rows = load_rows(path / "questions.jsonl", ("id", "question", "answer"))
+            return cls(path, about, by_id(map(_question, rows)))
+        except (BadQuestions, KeyError, TypeError) as error:
+            raise BadFolder(
+                f"questions.jsonl in {path} is damaged ({error}): run again in a new folder."
+            ) from error
 
     @classmethod
     def write(cls, path: Path, about: About, asked: QuestionSet) -> Self:
@@ -137,6 +136,10 @@ def held(path: Path) -> Iterator[Path]:
         lock = (path / ".lock").open("w")
     except OSError as error:
         raise BadFolder(f"{path} cannot be written ({error.strerror}): name another folder.") from error
+    if (room := shutil.disk_usage(path).free) < _LEAST_ROOM:
+        raise BadFolder(
+            f"The disk of {path} has {room / 1e6:.1f} MB left: make room, or name another folder with --out."
+        )
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,6 +154,11 @@ def held(path: Path) -> Iterator[Path]:
             yield work
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def _question(row: dict[str, Any]) -> Question:
+    lists = {"accept": tuple(row["accept"]), "files": tuple(Path(name) for name in row["files"])}
+    return Question(**{**row, **lists})
 
 
 def _compare(path: Path, before: About, now: About) -> None:
@@ -168,7 +176,7 @@ def _same_questions(path: Path, before: dict[str, Question], now: dict[str, Ques
     ]
     if changed:
         raise BadFolder(
-            f"{len(changed)} of the questions have changed since {path} was begun, such as {changed[0]}:"
+            f"Of the questions, {len(changed)} changed since {path} was begun, such as {changed[0]}:"
             " name a new folder with --out."
         )
 

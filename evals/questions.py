@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ class BadQuestions(ResearchError):
 class Question:
     """One question. `accept`: other answers that are as good. `example`: shown on the empty page.
 
-    `level`: 1 to 3 where the set has levels, else 0. `files`: what is attached. An
-    empty `answer` is one that nobody here knows.
+    `level`: 1 to 3 where the set has levels, else 0. `files`: what is attached, and
+    `content` a fingerprint of that. An empty `answer` is one that nobody here knows.
     """
 
     id: str
@@ -30,6 +30,7 @@ class Question:
     example: bool = False
     level: int = 0
     files: tuple[Path, ...] = ()
+    content: str = field(default="", compare=False)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -46,6 +47,7 @@ class Question:
             "kind": self.kind,
             "level": self.level,
             "files": [file.name for file in self.files],
+            "content": self.content,
         }
 
 
@@ -84,6 +86,7 @@ def load_questions(path: Path) -> list[Question]:
 
 def question_of(row: dict[str, Any], number: int, folder: Path) -> Question:
     """The question of one row; without an id its number is the id. Raises BadQuestions."""
+    files = tuple(attachment(folder / name) for name in _texts(row, "files", number))
     return Question(
         id=str(row.get("id") or number),
         question=row["question"],
@@ -92,7 +95,8 @@ def question_of(row: dict[str, Any], number: int, folder: Path) -> Question:
         kind=str(row.get("kind") or row.get("type") or ""),
         example=bool(row.get("example")),
         level=_level(row.get("level")),
-        files=tuple(attachment(folder / name) for name in _texts(row, "files", number)),
+        files=files,
+        content=content_of(files),
     )
 
 
@@ -108,6 +112,20 @@ def attachment(path: Path) -> Path:
     if not path.is_file():
         raise BadQuestions(f"The attachment {path.name} is missing in {path.parent}: fetch the set again.")
     return path
+
+
+def content_of(files: Iterable[Path]) -> str:
+    """A fingerprint of what the files hold; empty for none. Raises BadQuestions."""
+    digests = []
+    for path in files:
+        try:
+            with path.open("rb") as file:
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError as error:
+            raise BadQuestions(
+                f"The attachment {path} cannot be read ({error.strerror}): fetch the set again."
+            ) from error
+    return digest(" ".join(digests)) if digests else ""
 
 
 def by_id(questions: Iterable[Question]) -> dict[str, Question]:

@@ -4,6 +4,7 @@ A result is good for one side, question, model and state of the code (`code`):
 what was answered by other code is not taken for an answer of this one.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -96,6 +97,8 @@ class ResultsFile:
         self._known: dict[Key, Result] = {}
         self.lines: list[Result] = []
         """Every result that was ever stored, those asked again and those interrupted too: what was spent."""
+        self.damaged = 0
+        """How many lines hold no result, because a kill cut them in half or for another reason."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_bytes().split(b"\n") if path.exists() else []
@@ -104,6 +107,8 @@ class ResultsFile:
         for line in lines:
             if result := _result(line):
                 self._remember(result)
+            elif line.strip():
+                self.damaged += 1
 
     def get(self, key: Key) -> Result | None:
         """The newest result of that key which was not interrupted."""
@@ -134,6 +139,11 @@ class ResultsFile:
         self.lines.append(result)
         if not result.interrupted:
             self._known[result.key] = result
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk, or the user's share of it, is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def fingerprint(parts: Sequence[str | Path]) -> str:

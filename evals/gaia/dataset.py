@@ -15,7 +15,8 @@ from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNot
 
 from agent.errors import ResearchError
 from evals.gaia import FORM, NOTICE
-from evals.questions import Question, QuestionSet, by_id
+from evals.questions import Question, QuestionSet, by_id, content_of
+from evals.results import is_full
 
 DATASET = "gaia-benchmark/GAIA"
 SPLITS = ("validation", "test")
@@ -51,6 +52,8 @@ def fetch_gaia(split: str, token: str | None, endpoint: str | None = None) -> Pa
             " and let the token read gated repositories."
         ) from error
     except (HfHubHTTPError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and is_full(error):
+            raise
         raise GaiaNotAvailable(
             f"The Hub does not give out GAIA ({_why(error)}): check HF_TOKEN and the network, or name a folder"
             " that holds the dataset with --folder."
@@ -117,13 +120,15 @@ def _question(row: dict[str, Any], number: int, place: Path) -> Question:
         raise GaiaNotAvailable(
             f"The attachment {name} of question {row['task_id']} is missing in {place}: fetch the dataset again."
         )
+    files = (place / name,) if name else ()
     answer = str(row["Final answer"])
     return Question(
         id=str(row["task_id"]),
         question=str(row["Question"]),
         answer="" if answer == _UNKNOWN else answer,
         level=int(level),
-        files=(place / name,) if name else (),
+        files=files,
+        content=content_of(files),
     )
 
 
@@ -133,4 +138,4 @@ def _why(error: BaseException) -> str:
         response = getattr(each, "response", None)
         if response is not None:
             return f"HTTP {response.status_code}"
-    return type(error).__name__
+    return getattr(error, "strerror", None) or "no answer"

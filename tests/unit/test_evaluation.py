@@ -241,8 +241,11 @@ def test_another_model_a_changed_question_or_a_second_process_is_not_mixed_in(tm
     with pytest.raises(BadFolder, match=r"results of another model \(model, now other\)"):
         Folder.write(tmp_path, replace(ABOUT, model="other"), SET)
     changed = replace(SET, questions=(replace(SET.questions[0], answer="other"), *SET.questions[1:]))
-    with pytest.raises(BadFolder, match=r"1 of the questions have changed since .* such as q0"):
+    with pytest.raises(BadFolder, match=r"1 changed since .* such as q0"):
         Folder.write(tmp_path, ABOUT, changed)
+    other_file = replace(SET, questions=(replace(SET.questions[0], content="other"),))
+    with pytest.raises(BadFolder, match=r"1 changed since .* such as q0"):
+        Folder.write(tmp_path, ABOUT, other_file)
     more = replace(SET, questions=(Question("new", "?", "!"),))
     assert len(Folder.write(tmp_path, ABOUT, more).questions) == 7
     with held(tmp_path), pytest.raises(BadFolder, match="Another process is at work"), held(tmp_path):

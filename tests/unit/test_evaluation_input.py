@@ -1,6 +1,8 @@
 """Whatever an evaluation is given that it cannot use is told in one sentence, before anything is asked or lost."""
 
 import json
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import Outcome
+from agent.settings import PROJECT
 from evals.__main__ import main
 from evals.folder import About, BadFolder, Folder
 from evals.gaia.dataset import GaiaNotAvailable, load_gaia
@@ -76,6 +79,55 @@ def test_a_question_may_hold_what_unicode_counts_as_the_end_of_a_line(tmp_path: 
     assert Folder.read(tmp_path).questions["q1"] == asked.questions[0]
 
 
+@pytest.mark.parametrize(
+    "row", ['{"id": "q1", "quest', '{"id": "q1", "question": "?", "answer": "!"}', "7", ""]
+)
+def test_damaged_questions_of_a_run_are_told(
+    row: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "questions.jsonl").write_text(row)
+    assert "questions.jsonl in" in (told := said(["set", "report", str(folder)], capsys))
+    assert "is damaged" in told and (folder / "results.jsonl").exists()
+
+
+def test_what_is_no_folder_of_a_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    for place in ("file", "nowhere"):
+        assert "holds no evaluation" in said(["set", "score", str(tmp_path / place)], capsys)
+
+
+def test_a_disk_without_room_is_told_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("evals.folder._LEAST_ROOM", 1 << 62)
+    (tmp_path / "q.jsonl").write_text('{"question": "?", "answer": "!"}')
+    command = ["set", "run", "--questions", str(tmp_path / "q.jsonl"), "--out", str(tmp_path / "out")]
+    assert "MB left: make room" in said(command, capsys)
+
+
+@pytest.mark.slow
+def test_an_endpoint_that_is_down_is_told_once(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": "?", "answer": "!"}')
+    (tmp_path / "pages.jsonl").write_text('{"title": "?", "text": "!"}')
+    command = [
+        sys.executable,
+        "-m",
+        "evals",
+        "set",
+        "run",
+        "--questions",
+        "q.jsonl",
+        "--pages",
+        "pages.jsonl",
+    ]
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "TGI_URL": "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [*command, "--out", "out"], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("No model endpoint answers at 127.0.0.1:9") and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", ["run.json", "questions.jsonl"])
 def test_a_disk_that_is_full_at_the_start_leaves_the_evaluation_as_it_was(name: str, folder: Path) -> None:
     (folder / f"{name}.part").symlink_to("/dev/full")
@@ -113,6 +165,7 @@ def test_a_half_written_results_file_costs_that_line_and_no_other(tail: bytes, f
     with (folder / "results.jsonl").open("ab") as file:
         file.write(tail)
     assert Folder.read(folder).results() == [RESULT]
+    assert Folder.read(folder).results_file().damaged == 1
     second = replace(RESULT, key=replace(RESULT.key, repeat=1))
     Folder.read(folder).results_file().add(second)
     assert Folder.read(folder).results() == [RESULT, second]

@@ -163,6 +163,21 @@ def test_a_token_without_access_is_told_and_is_not_shown(
     assert "hf_secretsecret" not in str(raised.value)
 
 
+def test_a_hub_that_does_not_answer_is_told(hub: str) -> None:
+    with pytest.raises(
+        GaiaNotAvailable, match=r"does not give out GAIA \(no answer\): check HF_TOKEN and the"
+    ):
+        fetch_gaia("validation", "hf_secretsecret", "http://127.0.0.1:9")
+
+
+def test_an_attachment_that_was_exchanged_is_a_changed_question(tmp_path: Path) -> None:
+    folder = lay_out(tmp_path, "jsonl", ROWS)
+    before = [question.content for question in load_gaia(tmp_path, "validation").questions]
+    (folder / "t-2.csv").write_text("exchanged")
+    after = [question.content for question in load_gaia(tmp_path, "validation").questions]
+    assert [first == second for first, second in zip(before, after, strict=True)] == [True, False, True]
+
+
 def test_no_token_is_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gaia", "run"]) == 1
     assert "HF_TOKEN is not set: accept its conditions" in capsys.readouterr().err
