@@ -7,10 +7,10 @@ from collections.abc import Sequence
 # Soft hyphens, joiners and the stretching of Arabic letters are not seen; emphasis marks and what follows a
 # link's words are not read.
 _UNSEEN = (
-    "[\u00ad\u034f\u0640\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+|\\*{1,3}"
+    "[\u00ad\u034f\u0640\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]+|\\*{1,3}|\\^(?=[-+−\\d])"
     "|(?<=\\])\\((?:[^\\s()]|\\([^\\s()]*\\)){1,2000}+\\)|[\\[\\]`]"
 )
-_PIECE = re.compile(rf"(?P<unseen>{_UNSEEN})|(?P<space>\s+)|(?P<plain>[!-)+-Z\\^_a-~]+)|(?P<other>.)")
+_PIECE = re.compile(rf"(?P<unseen>{_UNSEEN})|(?P<space>\s+)|(?P<plain>[!-)+-Z\\_a-~]+)|(?P<other>.)")
 _FOLDS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‐": "-", "‑": "-", "−": "-"}
 )

@@ -34,7 +34,6 @@ _DEEPEST = {"li": 8, "ul": 8, "ol": 8, "blockquote": 3, "table": 4, "dd": 1}
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-_SUPERSCRIPT = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SUBSCRIPT = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 _SMALL = re.compile(r"[0-9+\-−]{1,6}")
 _REFERENCE = re.compile(r"\[?[\w\s.]{1,12}\]?|[†‡*§]")
@@ -200,12 +199,12 @@ class TreeConverter:
         return f"![{words}]({escaped(join(self._base, source))})" if source else words
 
     def _small(self, element: etree._Element, text: str, tag: str) -> str:
-        """10²⁴ and H₂O must not become 1024 and H2O."""
+        """10^24 and H₂O must not become 1024 and H2O; as km^2 a unit is found however it was written."""
         link = element.find(".//a")
         if tag == "sup" and link is not None and _REFERENCE.fullmatch(text):
             return text if self._keep_references else ""
         if _SMALL.fullmatch(text):
-            return text.translate(_SUPERSCRIPT if tag == "sup" else _SUBSCRIPT)
+            return f"^{text}" if tag == "sup" else text.translate(_SUBSCRIPT)
         return text
 
     def _item(self, element: etree._Element, text: str) -> str:

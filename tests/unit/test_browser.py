@@ -87,7 +87,7 @@ def test_find_searches_the_whole_document_and_goes_on() -> None:
         ("a non\u00adbreaking hyphen", "nonbreaking"), ("ten\u00a0km away", "ten km"), ("the ﬁne print", "fine print"),
         ("Straße nach Köln", "STRASSE NACH KÖLN"), ("中文维基百科", "维基"), ("it’s “so”", 'it\'s "so"'),
         ("see [the **red** planet](https://e.org/(x)) now", "the red planet now"), ("line\nbreak", "line break"),
-        ("1995–2005", "1995-2005"), ("x \u200e\u202bعربي", "عربي"), ("a\n\n| b | c |", "| b |"),
+        ("1995–2005", "1995-2005"), ("x \u200e\u202bعربي", "عربي"), ("a\n\n| b | c |", "| b |"), ("47 km^2 wide", "47 km²"), ("10^24 kg", "10^24 kg"),
     ],
 )  # fmt: skip
 def test_find_folds_what_a_reader_does_not_see(text: str, wanted: str) -> None:
