@@ -1,32 +1,45 @@
 """Text as it is gathered while a tree is walked: white space folded, blocks kept apart."""
 
-from dataclasses import dataclass, field
-
 from lxml import etree
 
 from tools.grid import Cell
 
 
-@dataclass
 class Frame:
-    """An open element whose text is still being gathered."""
+    """An open element whose text is still being gathered. A page has one for every other element: it is kept light."""
 
-    tag: str
-    element: etree._Element
-    inside: frozenset[str]
-    pieces: list[str] = field(default_factory=list)
-    gap: int = 0
-    space: bool = False
-    rows: list[list[Cell]] = field(default_factory=list)
-    heads: int = 0
-    caption: str = ""
-    nested: bool = False
+    __slots__ = (
+        "caption",
+        "element",
+        "gap",
+        "heads",
+        "inside",
+        "nested",
+        "pieces",
+        "pre",
+        "rows",
+        "space",
+        "tag",
+    )
 
-    def text(self, words: str | None) -> None:
-        """Running text: white space is one space."""
-        if not words:
-            return
-        if "pre" in self.inside:
+    def __init__(self, tag: str, element: etree._Element, inside: frozenset[str]) -> None:
+        """`inside`: what it and the elements around it are called."""
+        self.tag = tag
+        self.element = element
+        self.inside = inside
+        self.pre = "pre" in inside
+        self.pieces: list[str] = []
+        self.gap = 0
+        self.space = False
+        self.nested = False
+        if tag == "table":
+            self.rows: list[list[Cell]] = []
+            self.heads = 0
+            self.caption = ""
+
+    def text(self, words: str) -> None:
+        """Running text, not empty: white space is one space."""
+        if self.pre:
             self.pieces.append(words)
             return
         core = " ".join(words.split())
@@ -39,7 +52,7 @@ class Frame:
     def put(self, text: str, space_before: bool = False) -> None:
         if self.pieces:
             if self.gap:
-                self.pieces.append("\n" * self.gap)
+                self.pieces.append("\n\n" if self.gap == 2 else "\n")
             elif self.space or space_before:
                 self.pieces.append(" ")
         self.gap, self.space = 0, False
@@ -53,15 +66,17 @@ class Frame:
             self.space = True
 
     def block(self, text: str = "", gap: int = 2) -> None:
-        """A piece that stands on lines of its own, or only the break before what comes."""
-        if "pre" in self.inside:
+        """A piece that stands on lines of its own, or only the break before what comes; `gap`: 1 or 2 line breaks."""
+        if self.pre:
             if text or (self.pieces and not self.pieces[-1].endswith("\n")):
                 self.pieces.append(text + "\n")
             return
-        self.gap, self.space = max(self.gap, gap), False
+        if gap > self.gap:
+            self.gap = gap
+        self.space = False
         if text:
             self.put(text)
             self.gap = gap
 
     def line(self) -> None:
-        self.block(gap=1) if "pre" not in self.inside else self.pieces.append("\n")
+        self.block(gap=1) if not self.pre else self.pieces.append("\n")

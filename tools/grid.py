@@ -1,8 +1,7 @@
 """HTML tables as Markdown whose every row stands alone: spanned values repeated, layout tables dissolved."""
 
 import re
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lxml import etree
 
@@ -11,8 +10,7 @@ from tools.tables import table_text
 _HEADING = re.compile(r"(?m)^#{1,6} ")
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell as it stands in the source."""
 
     text: str
@@ -22,11 +20,12 @@ class Cell:
 
     @classmethod
     def of(cls, element: etree._Element, text: str) -> "Cell":
+        across, down = element.get("colspan"), element.get("rowspan")
         return cls(
             text,
             element.tag == "th",
-            _span(element.get("colspan")),
-            _span(element.get("rowspan"), zero=65534),
+            _span(across) if across else 1,
+            _span(down, zero=65534) if down else 1,
         )
 
 
@@ -80,7 +79,7 @@ def _heads(rows: list[list[Cell]]) -> int:
 def _is_layout(table: Gathered, rows: list[list[Cell]]) -> bool:
     if table.nested or table.element.get("role") in ("presentation", "none"):
         return True
-    if max(sum(cell.across for cell in row) for row in rows) == 1 or max(len(row) for row in rows) == 1:
+    if max(map(len, rows)) == 1:
         return True
     has_headings = table.heads or any(cell.header for row in rows for cell in row)
     longest = max(len(cell.text) for row in rows for cell in row)
@@ -95,7 +94,9 @@ def _laid_out(row: list[Cell]) -> str:
 
 def _spread(rows: list[list[Cell]]) -> list[list[str]]:
     """Every place of the grid filled, spanned ones with the value that spans them."""
-    widest = max(len(row) for row in rows)
+    widest = max(map(len, rows))
+    if all(cell.across == 1 and cell.down == 1 for row in rows for cell in row):
+        return [[*(_one_line(cell.text) for cell in row), *([""] * (widest - len(row)))] for row in rows]
     width_limit = max(widest, min(max(sum(cell.across for cell in row) for row in rows), 4 * widest + 8))
     budget = 50_000 + 4 * sum(len(cell.text) for row in rows for cell in row)
     hanging: dict[int, tuple[str, int]] = {}
@@ -134,7 +135,7 @@ def _spread(rows: list[list[Cell]]) -> list[list[str]]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_HEADING.sub("", text).split())
+    return " ".join((_HEADING.sub("", text) if "#" in text else text).split())
 
 
 def _span(value: str | None, zero: int = 1) -> int:

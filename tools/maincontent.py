@@ -13,13 +13,15 @@ from lxml import etree
 from tools.asides import drop_asides
 from tools.ending import drop_ending
 from tools.mass import INLINE, Masses, Measure, masses, remove
-from tools.names import is_comments, is_furniture, most_of_page
+from tools.names import FURNITURE, is_comments, is_furniture, most_of_page
 from tools.repeats import drop_repeats
 from tools.shelves import shelves
 
 _KEPT = frozenset("table tr td th tbody pre code h1 p body math mjx-container".split())
+_MARKED = etree.XPath("descendant::*[self::article or self::main or @itemprop='articleBody' or @role='main']")
 _PIECES = frozenset("p pre td tr tbody table ul ol dl blockquote".split())
 _LITTLE = 250
+_TEASERS = 3
 _MOST, _NEARLY = 0.9, 0.95
 
 
@@ -52,12 +54,13 @@ def main_content(body: etree._Element) -> etree._Element:
 def _chosen(body: etree._Element, measures: Masses) -> etree._Element:
     """What a page itself marks as its content if it holds most of it; else the smallest element that does."""
     total = measures[body].mass
-    for path, share in (
-        (".//*[@itemprop='articleBody']", 0.6),
-        (".//article", 0.6),
-        (".//main | .//*[@role='main']", 0.5),
+    marked = _MARKED(body)
+    for elements, share in (
+        ([each for each in marked if each.get("itemprop") == "articleBody"], 0.6),
+        ([each for each in marked if each.tag == "article"], 0.6),
+        ([each for each in marked if each.tag == "main" or each.get("role") == "main"], 0.5),
     ):
-        found = max(body.xpath(path), key=lambda e: measures[e].mass, default=None)
+        found = max(elements, key=lambda e: measures[e].mass, default=None)
         if found is not None and measures[found].mass >= share * total:
             return found
     return _narrowed(body, measures, _MOST)
@@ -84,6 +87,8 @@ def _prune(root: etree._Element, measures: Masses, *, named: bool) -> None:
         if element is root or not isinstance(element.tag, str):
             continue
         here = measures[element]
+        if here.teasers < _TEASERS and element.tag not in FURNITURE and not element.keys():
+            continue  # nothing is known of it
         if _is_boilerplate(element, here, mass, named):
             doomed.append(element)
             walk.skip_subtree()
@@ -106,7 +111,7 @@ def _is_boilerplate(element: etree._Element, here: Measure, mass: float, named: 
 
 def _is_shelf(here: Measure) -> bool:
     """Whether an element is a shelf of links to other articles, each with a sentence at most."""
-    return here.teasers >= 3 and here.mass < 300 * here.teasers and here.text < 500 * here.teasers
+    return here.teasers >= _TEASERS and here.mass < 300 * here.teasers and here.text < 500 * here.teasers
 
 
 def _trim(root: etree._Element, measures: Masses) -> None:

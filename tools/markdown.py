@@ -7,6 +7,7 @@ grows with the text and not with the nesting.
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from lxml import etree
@@ -29,6 +30,8 @@ _FRAMES = frozenset(
 _SKIPPED = frozenset(
     "script style template head title meta link svg canvas object embed select textarea input button".split()
 )
+_REPLACED = frozenset("math iframe frame video audio".split())
+_SINGLE = frozenset("br hr img tr".split())
 _SAME = {"strong": "b", "i": "em", "s": "del", "strike": "del", "kbd": "code", "samp": "code", "tt": "code"}
 _DEEPEST = {"li": 8, "ul": 8, "ol": 8, "blockquote": 3, "table": 4, "dd": 1}
 _INVISIBLE = re.compile(
@@ -37,6 +40,11 @@ _INVISIBLE = re.compile(
 _SUBSCRIPT = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
 _SMALL = re.compile(r"[0-9+\-−]{1,6}")
 _REFERENCE = re.compile(r"\[?[\w\s.]{1,12}\]?|[†‡*§]")
+
+
+@lru_cache(10_000)
+def _with(names: frozenset[str], name: str) -> frozenset[str]:
+    return names | {name}
 
 
 class TreeConverter:
@@ -55,33 +63,51 @@ class TreeConverter:
         bottom = Frame("", root, frozenset())
         stack = [bottom]
         walk = etree.iterwalk(root, events=("start", "end"))
+        top = bottom
         for event, element in walk:
             tag = element.tag
-            if not isinstance(tag, str):
-                if event == "end" and element is not root:
-                    stack[-1].text(element.tail)
-                continue
             if event == "start":
-                if tag in _SKIPPED:
-                    walk.skip_subtree()
-                elif tag in ("math", "iframe", "frame", "video", "audio"):
-                    walk.skip_subtree()
-                    self._replaced(stack[-1], element)
-                else:
-                    self._open(stack, element)
-                    stack[-1].text(element.text)
-            else:
-                if len(stack) > 1 and stack[-1].element is element:
-                    self._close(stack)
+                if tag in _FRAMES:
+                    self._open(stack, element, tag)
+                    top = stack[-1]
                 elif tag in _BLOCKS:
-                    stack[-1].block()
-                if element is not root:
-                    stack[-1].text(element.tail)
+                    top.block()
+                elif tag in _SKIPPED or not isinstance(tag, str):
+                    walk.skip_subtree()
+                    continue
+                elif tag in _REPLACED:
+                    walk.skip_subtree()
+                    self._replaced(top, element)
+                    continue
+                elif tag in _SINGLE:
+                    self._single(top, element, tag)
+                if words := element.text:
+                    top.text(words)
+            else:
+                if top.element is element and top is not bottom:
+                    self._close(stack)
+                    top = stack[-1]
+                elif tag in _BLOCKS:
+                    top.block()
+                if (words := element.tail) and element is not root:
+                    top.text(words)
         return _INVISIBLE.sub("", "".join(bottom.pieces)).strip()
 
-    def _open(self, stack: list[Frame], element: etree._Element) -> None:
+    def _open(self, stack: list[Frame], element: etree._Element, tag: str) -> None:
         top = stack[-1]
-        tag = element.tag
+        if not self._may_open(stack, tag):
+            top.block()
+            return
+        if tag in ("td", "th"):
+            if not top.rows:
+                top.rows.append([])
+        elif tag == "table":
+            for frame in stack:
+                frame.nested = frame.nested or frame.tag == "table"
+        stack.append(Frame(tag, element, _with(top.inside, _SAME.get(tag, tag))))
+
+    def _single(self, top: Frame, element: etree._Element, tag: str) -> None:
+        """What holds no text of its own, and rows, whose cells are their table's."""
         if tag == "br":
             top.line()
         elif tag == "hr":
@@ -96,30 +122,20 @@ class TreeConverter:
                 top.rows.append([])
             else:
                 top.block(gap=1)
-        elif tag in _FRAMES and self._may_open(stack, tag):
-            if tag in ("td", "th") and not top.rows:
-                top.rows.append([])
-            if tag == "table":
-                for frame in stack:
-                    frame.nested = frame.nested or frame.tag == "table"
-            name = _SAME.get(tag, tag)
-            stack.append(Frame(tag, element, top.inside | {name}))
-        elif tag in _BLOCKS or tag in _FRAMES:
-            top.block()
 
     def _may_open(self, stack: list[Frame], tag: str) -> bool:
-        name = _SAME.get(tag, tag)
         if tag in ("td", "th", "caption"):
             return stack[-1].tag == "table"
-        if tag in _DEEPEST:
-            return sum(frame.tag == tag for frame in stack) < _DEEPEST[tag]
+        if deepest := _DEEPEST.get(tag):
+            return tag not in stack[-1].inside or sum(frame.tag == tag for frame in stack) < deepest
+        name = _SAME.get(tag, tag)
         return name not in stack[-1].inside and not (name == "code" and "pre" in stack[-1].inside)
 
     def _close(self, stack: list[Frame]) -> None:
         frame = stack.pop()
         top = stack[-1]
         tag = frame.tag
-        raw = "".join(frame.pieces)
+        raw = frame.pieces[0] if len(frame.pieces) == 1 else "".join(frame.pieces)
         text = raw if tag == "pre" else raw.strip()
         if tag in ("td", "th"):
             top.rows[-1].append(Cell.of(frame.element, text))
@@ -154,7 +170,7 @@ class TreeConverter:
         tag, element = frame.tag, frame.element
         before = " " if frame.pieces and raw[:1] == " " else ""
         after = " " if frame.space else ""
-        if "pre" in top.inside:
+        if top.pre:
             top.pieces.append(raw)
             return
         if tag == "a":
@@ -221,6 +237,8 @@ class TreeConverter:
             number = int(value) if re.fullmatch(r"\d{1,9}", value) else number
             parent.set("_place", str(number))
             marker = f"{number}. "
+        if "\n" not in text:
+            return marker + text
         indent = "\n" + " " * len(marker)
         return marker + re.sub(r"\n(?!\n|$)", lambda _: indent, text)
 

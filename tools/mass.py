@@ -67,50 +67,57 @@ def remove(element: etree._Element) -> None:
 
 def masses(body: etree._Element) -> Masses:
     """The measures of `body` and of all below it."""
-    elements = list(body.iter(etree.Element))
-    found = Masses((element, Measure()) for element in elements)
-    for element in reversed(elements):
-        here = found[element]
-        tag = element.tag
-        if words := element.text:
+    found = Masses()
+    around: list[Measure] = []
+    for event, element in etree.iterwalk(body, events=("start", "end")):
+        if event == "start":
+            here = found[element] = Measure()
+            if words := element.text:
+                here.text = here.inline = len(words.strip())
+            around.append(here)
+            continue
+        here = around.pop()
+        _close(element, element.tag, here)
+        if not around:
+            break
+        above = around[-1]
+        if words := element.tail:
             own = len(words.strip())
-            here.text += own
-            here.inline += own
-        if tag == "a":
-            here.linked, here.inline_linked, here.links = here.text, here.inline, here.links + 1
-            if _leads_away(element) and any(True for _ in element.iter("img", *HEADINGS)):
-                here.teasers = 1
-        elif tag in INLINE:
-            pass
-        elif tag in HEADINGS and not here.teasers:
-            link = element.find(".//a")
-            here.teasers = int(link is not None and _leads_away(link) and here.linked > 0.8 * here.text)
-            here.inline = here.inline_linked = 0
-        else:
-            plain = here.inline - here.inline_linked
-            if plain >= _SENTENCE and here.inline_linked < 0.5 * here.inline:
-                here.mass += plain
-            elif tag == "pre":
-                here.mass += here.text
-            elif tag == "table" and here.linked < 0.5 * here.text and _has_data(element):
-                here.mass = max(here.mass, 0.7 * here.text)
-            here.inline = here.inline_linked = 0
-        parent = element.getparent()
-        if parent is not None and element is not body:
-            above = found[parent]
-            if words := element.tail:
-                tail = len(words.strip())
-                above.text += tail
-                above.inline += tail
+            above.text += own
+            above.inline += own
+        if here.text or here.links:
             above.text += here.text
-            if here.text or here.links:
-                above.mass += here.mass
+            above.mass += here.mass
+            above.inline += here.inline
+            if here.links:
                 above.linked += here.linked
                 above.links += here.links
                 above.teasers += here.teasers
-                above.inline += here.inline
                 above.inline_linked += here.inline_linked
     return found
+
+
+def _close(element: etree._Element, tag: str, here: Measure) -> None:
+    """Adds to what an element holds what it is itself."""
+    if tag == "a":
+        here.linked, here.inline_linked, here.links = here.text, here.inline, here.links + 1
+        if len(element) and _leads_away(element) and any(True for _ in element.iter("img", *HEADINGS)):
+            here.teasers = 1
+    elif tag in INLINE:
+        pass
+    elif tag in HEADINGS and not here.teasers:
+        link = element.find(".//a") if here.links else None
+        here.teasers = int(link is not None and _leads_away(link) and here.linked > 0.8 * here.text)
+        here.inline = here.inline_linked = 0
+    elif here.text:
+        plain = here.inline - here.inline_linked
+        if plain >= _SENTENCE and here.inline_linked < 0.5 * here.inline:
+            here.mass += plain
+        elif tag == "pre":
+            here.mass += here.text
+        elif tag == "table" and here.linked < 0.5 * here.text and _has_data(element):
+            here.mass = max(here.mass, 0.7 * here.text)
+        here.inline = here.inline_linked = 0
 
 
 def _leads_away(link: etree._Element) -> bool:

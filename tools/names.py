@@ -8,7 +8,7 @@ from lxml import etree
 _ROLES = frozenset(
     "navigation banner contentinfo search complementary dialog alertdialog menu menubar toolbar".split()
 )
-_TAGS = frozenset("nav footer aside form button dialog menu".split())
+FURNITURE = frozenset("nav footer aside form button dialog menu".split())
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BESIDE = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|(?:side|right|left|nav)-?(?:bar|rail|col|column)|footer|foot-?head|cookies?|consent|gdpr"
@@ -27,22 +27,28 @@ _NAMED = re.compile(
 _COMMENTS = re.compile(
     r"(?:^|[\s_-])(?:comments?|comment-?(?:s|list|section|area)|disqus|respond|replies|discussion)(?:$|[\s_-])"
 )
+_PICTURE = re.compile("caption|credit|gallery|slide|photo|image|media")
 _WHOLE, _PART, _LITTLE_OF_IT = 0.4, 0.25, 0.2
 
 
 def most_of_page(element: etree._Element) -> float:
     """The share of a page's text up to which an element goes for what it is called; 0: its names say nothing."""
-    return (_PART if is_furniture(element) else 0.0) + _share(_names(element))
+    return (_PART if is_furniture(element) else 0.0) + (_share(names) if (names := _names(element)) else 0.0)
 
 
 def is_furniture(element: etree._Element) -> bool:
     """Whether its tag or its role says that an element is none of the content, such as <nav>."""
-    return element.tag in _TAGS or element.get("role") in _ROLES
+    return element.tag in FURNITURE or element.get("role") in _ROLES
 
 
 def is_comments(element: etree._Element) -> bool:
     """Whether an element is called the place of the readers' comments."""
-    return _are_comments(_names(element))
+    return bool(names := _names(element)) and _are_comments(names)
+
+
+def is_picture(element: etree._Element) -> bool:
+    """Whether an element is called what holds a picture, or the words to it."""
+    return bool(names := _names(element)) and _are_of_picture(names)
 
 
 def _names(element: etree._Element) -> str:
@@ -58,4 +64,9 @@ def _share(names: str) -> float:
 
 @lru_cache(20_000)
 def _are_comments(names: str) -> bool:
-    return bool(_COMMENTS.search(names.lower()))
+    return bool(_COMMENTS.search(_HUMP.sub("-", names).lower()))
+
+
+@lru_cache(20_000)
+def _are_of_picture(names: str) -> bool:
+    return bool(_PICTURE.search(names.lower()))

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from lxml import etree
 
+from tools.names import is_picture
+
 _BLOCKS = ("p", "figcaption", "div", "li", "section", "figure")
-_NAMED = re.compile(r"(?i)caption|credit|gallery|slide|photo|image|media")
 # A file's name where the words for a picture should be.
 _FILE = re.compile(
     r"(?i)\S+\.(?:jpe?g|png|gif|svg|webp)|(?=\S*[\d_-])[\w-]{6,}|[\w-]*(?:logo|icon|thumb|avatar|image|photo)[\w-]*"
@@ -47,10 +48,7 @@ def drop_repeats(root: etree._Element, remove: Callable[[etree._Element], None])
 
 def _is_caption(element: etree._Element) -> bool:
     for each in (element, element.getparent()):
-        if each is not None and (
-            each.tag in ("figcaption", "figure")
-            or _NAMED.search(f"{each.get('class') or ''} {each.get('id') or ''}")
-        ):
+        if each is not None and (each.tag in ("figcaption", "figure") or is_picture(each)):
             return True
     return False
 

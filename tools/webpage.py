@@ -11,6 +11,9 @@ from tools.mass import remove
 from tools.page import Document
 
 _INVISIBLE = re.compile(r"(?i)(?:^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)")
+_PERHAPS_INVISIBLE = etree.XPath(
+    "//*[self::script or self::style or self::template or self::noscript or @hidden or @style or @aria-hidden='true']"
+)
 _WRAPPERS = re.compile(
     r"(?i)</?(div|span|font|center|section|article|b|i|u|em|strong|big|small|a|p|main|header|footer|form|label|ins|del)\b[^>]*>"
 )
@@ -69,9 +72,7 @@ def _title(root: etree._Element) -> str:
 
 def _drop_invisible(root: etree._Element) -> None:
     """Removes what a reader does not see, so that hidden words cannot speak to the model."""
-    for element in root.xpath(
-        "//script | //style | //template | //noscript | //*[@hidden or @style or @aria-hidden='true']"
-    ):
+    for element in _PERHAPS_INVISIBLE(root):
         tag = element.tag
         unseen = (
             tag in ("script", "style", "template", "noscript")
