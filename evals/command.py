@@ -72,7 +72,7 @@ def run(
         stored = folder.results_file()
         if stored.damaged:
             console.print(
-                f"{stored.damaged} damaged lines of results.jsonl count as not asked, as a kill leaves them."
+                f"Damaged lines in results.jsonl, as a kill leaves them: {stored.damaged}; what they held is asked again."
             )
         meter = Meter(stored.lines, question=question_limit(given), total=total_limit(given), prices=cost)
         display = Display(console, meter, SCORERS[asked.scorer])

@@ -157,12 +157,12 @@ class Summary:
 
 
 def compared(first: Summary, second: Summary) -> Paired:
-    """The questions that both were asked and that can be scored. One counts as right where at least half of its repeats are."""
+    """The questions that both were asked in the same words and that can be scored. One counts as right where at least half of its repeats are."""
     theirs = {each.question.id: each for each in second.asked}
     return paired(
         (each.share >= 0.5, theirs[each.question.id].share >= 0.5)
         for each in first.all.scored
-        if each.question.id in theirs
+        if each.question.id in theirs and each.question.question == theirs[each.question.id].question.question
     )
 
 

@@ -146,11 +146,12 @@ def density_of_seat(ask: Asker) -> Posed:
         [(c, s) for c, s in ask.seats() if c.density >= 1 and _clear(c.density, 1)]
     )
     evidence = (*_nation(country), (city_path(city), country.name))
+    alone = [each for each in ask.countries if each.capital == city.name] == [country]
     question = (
         f"How many people per square kilometre live in the country whose capital is {city.name}, in {NOW}?"
         " Round to one decimal."
     )
-    return Posed(question, f"{country.density:.1f}", "two hops", evidence)
+    return Posed(question, f"{country.density:.1f}" if alone else "", "two hops", evidence)
 
 
 def difference(ask: Asker) -> Posed:

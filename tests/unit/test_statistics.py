@@ -127,6 +127,8 @@ def test_two_evaluations_are_compared_on_the_questions_that_both_were_asked(tmp_
     second = evaluation(tmp_path / "two", {"a": ["9"], "b": ["2"], "d": ["4"]})
     pair = compared(first, second)
     assert (pair.count, pair.only_first, pair.only_second) == (2, 1, 1)
+    others = QuestionSet("words", tuple(replace(each, question="Another?") for each in QUESTIONS))
+    assert compared(first, evaluation(tmp_path / "three", {"a": ["1"], "b": ["2"]}, others)).count == 0
 
 
 def test_a_folder_without_results_still_has_a_summary(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The offline world is one web for one seed, and every fact that a question needs can be read in it as the agent reads."""
 
 import json
+import random
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -18,7 +19,7 @@ from evals.questions import Question
 from evals.world.build import build_world, world_questions, world_version
 from evals.world.facts import Facts
 from evals.world.pages import city_path, pages
-from evals.world.questions import LEVELS, posed
+from evals.world.questions import LEVELS, Asker, density_of_seat, posed
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 from tools.browser import TextBrowser
 from tools.documents import read_file
@@ -113,23 +114,17 @@ def test_the_true_answers_are_in_a_form_that_the_scorer_takes() -> None:
             assert each.answer.count(",") >= 1
 
 
-def test_the_answers_follow_from_the_facts() -> None:
-    """Computed once more, from the words of the question alone."""
-    facts = Facts(5)
-    people = {city.name: city.people for city in facts.cities.values()}
-    checked = 0
-    for each in posed(facts, 200):
-        if found := re.fullmatch(
-            r"How many more people live in (.+) than in (.+), by the figures of 2025\?", each.question
-        ):
-            assert int(each.answer) == people[found[1]] - people[found[2]] > 0
-        elif found := re.fullmatch(r"Put these cities in order .* commas: (.+)\.", each.question):
-            names = found[1].split(", ")
-            assert each.answer.split(", ") == sorted(names, key=lambda name: -people[name])
-        else:
-            continue
-        checked += 1
-    assert checked > 15
+def test_a_capital_of_two_countries_is_no_way_to_name_one() -> None:
+    """Serbia, and Serbia and Montenegro, both have Belgrade."""
+    facts = Facts(7)
+    capitals = Counter(country.capital for country in facts.countries.values())
+    ask, seen = Asker(facts, random.Random(1)), set()
+    for _ in range(2000):
+        each = density_of_seat(ask)
+        (city,) = re.findall(r"whose capital is (.+), in 2025\?", each.question)
+        assert bool(each.answer) is (capitals[city] == 1)
+        seen.add(city)
+    assert "Belgrade" in seen
 
 
 def test_older_pages_and_notices_contradict_the_newer_ones(place: Path) -> None:
