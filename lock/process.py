@@ -146,6 +146,6 @@ def _cap(kind: int, value: int) -> None:
 def _address_space() -> int:
     """Bytes of address space in use now, 0 where the system does not tell."""
     try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
     except OSError:
         return 0

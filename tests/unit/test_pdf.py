@@ -6,8 +6,10 @@ from collections.abc import Callable
 import pypdfium2
 import pytest
 from fpdf import FPDF
+from PIL import Image
 
 from tools.documents import read_bytes
+from tools.errors import Damaged
 from tools.formats.pdfmended import mended_pdf_document
 from tools.formats.source import Source
 from tools.page import Document
@@ -97,6 +99,18 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     words = read(drawn(draw)).markdown.replace("\n", " ")
     places = [words.index(f"Sentence {number} ") for number in range(40)]
     assert places == sorted(places)
+
+
+def test_a_broken_pdf_of_pictures_is_said_to_be_a_scan_and_one_that_lost_its_pages_to_have_none() -> None:
+    scan = drawn(lambda made: made.image(Image.new("RGB", (30, 30), "red"), 10, 10))
+    broken = read(scan.replace(b"/Pages", b"/Lost_"))
+    assert "only pictures on its 1 page" in broken.markdown
+    assert "damaged" in broken.note
+    lost = read(b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF")
+    assert "no pages" in lost.markdown
+    assert "damaged" in lost.note
+    with pytest.raises(Damaged):
+        read(b"%PDF-1.4\nnothing of it came")
 
 
 def test_a_pdf_that_only_the_second_reader_opens_is_still_read() -> None:

@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +27,8 @@ _READERS = str(Path(__file__).resolve().parents[1])
 _LOOK_SECONDS = 0.5
 _OPEN_FILES = 64
 _LOCKED, _BLIND, _LIMITED = 1, 2, 0
+# What nearly every child would import again, which takes as long as locking it.
+_USUAL = "encodings.ascii encodings.cp1252 encodings.cp437 encodings.utf_16_le email.parser".split()
 # What readers import only when they need it, for children that open no file.
 _LAZY = "pdfminer.high_level fastparquet py7zr backports.zstd".split()
 
@@ -34,8 +37,11 @@ def main() -> None:
     """Fork a child for each message, reap the ended, end the overdue, and end with the one who started this."""
     control = socket.socket(fileno=os.dup(0))
     level = _level()
+    _preload(_USUAL)
     if level == _BLIND:
-        _preload()
+        _preload(
+            [*_LAZY, *(f"encodings.{each.stem}" for each in Path(os.__file__).parent.glob("encodings/*.py"))]
+        )
     process.readable()  # found once for all children
     gc.collect()
     gc.freeze()
@@ -66,6 +72,7 @@ def _child(connection: int, level: int) -> None:
     try:
         os.dup2(connection, 0)
         os.closerange(3, 1024)
+        gc.disable()  # it ends with its file: nothing of it needs to be collected
         apart.inside = True
         for kind, value in (
             (resource.RLIMIT_CPU, apart.CPU_SECONDS),
@@ -110,11 +117,8 @@ def _level() -> int:
     return _LOCKED if landlock.version() else _BLIND
 
 
-def _preload() -> None:
-    for name in [
-        *_LAZY,
-        *(f"encodings.{each.stem}" for each in Path(os.__file__).parent.glob("encodings/*.py")),
-    ]:
+def _preload(names: Sequence[str]) -> None:
+    for name in names:
         try:
             import_module(name)
         except ImportError:  # an encoding of another system

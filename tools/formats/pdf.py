@@ -3,11 +3,12 @@
 import re
 import time
 from contextlib import closing
-from ctypes import byref, c_double
+from ctypes import addressof, c_double
 
 import pypdfium2
 import pypdfium2.raw as pdfium_c
 
+from tools.formats.pdfium import address, char_origin
 from tools.formats.pdflines import turned
 from tools.formats.pdftables import Word, grids_of, ruled_table
 from tools.formats.source import Source
@@ -37,13 +38,18 @@ def pdf_document(source: Source) -> Document:
         ):
             pages.append(_page_text(pdf, len(pages)))
     if not any(pages):
-        scan = (
-            f"this PDF has no text, only pictures on its {count} page{'s' * (count != 1)}: a scan most likely"
-        )
-        return source.document(f"({scan})", title=title, note=scan)
+        note = without_text(count)
+        return source.document(f"({note})", title=title, note=note)
     parts = [f"[page {number}]\n{text}" for number, text in enumerate(pages, 1) if text]
     note = f"only the first {len(pages)} of its {count} pages were read" if count > len(pages) else ""
     return source.document("\n\n".join(parts), title=title or _first_line(pages), note=note)
+
+
+def without_text(pages: int) -> str:
+    """What is said of a PDF none of whose pages has text."""
+    if not pages:
+        return "this PDF has no pages: they are lost or were never in it"
+    return f"this PDF has no text, only pictures on its {pages} page{'s' * (pages != 1)}: a scan most likely"
 
 
 def _page_text(pdf: pypdfium2.PdfDocument, index: int) -> str:
@@ -87,12 +93,12 @@ def _words(textpage: pypdfium2.PdfTextPage, text: str, turns: int) -> list[Word]
     if len(text) != textpage.count_chars():
         return []
     x, y = c_double(), c_double()
-    to_x, to_y = byref(x), byref(y)
-    place, page = pdfium_c.FPDFText_GetCharOrigin, textpage.raw
+    to_x, to_y = addressof(x), addressof(y)
+    page = address(textpage.raw)
     words = []
     for match in re.finditer(r"\S+", text):
         start, end = match.span()
-        place(page, start, to_x, to_y)
+        char_origin(page, start, to_x, to_y)
         words.append(Word(start, end, *turned(x.value, y.value, turns)))
     return words
 

@@ -3,6 +3,7 @@
 import io
 import logging
 
+from tools.formats.pdf import without_text
 from tools.formats.source import Source
 from tools.page import Document
 
@@ -19,8 +20,10 @@ def mended_pdf_document(source: Source) -> Document:
 
     logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
     parts: list[str] = []
+    pages = 0
     try:
         for number, page in enumerate(extract_pages(io.BytesIO(source.content), maxpages=_MAX_PAGES), 1):
+            pages = number
             text = "\n\n".join(each.get_text().strip() for each in page if isinstance(each, LTTextContainer))
             if text.strip():
                 parts.append(f"[page {number}]\n{text}")
@@ -31,5 +34,5 @@ def mended_pdf_document(source: Source) -> Document:
         if not parts:
             raise source.damaged("a PDF") from None
     if not parts:
-        raise source.damaged("a PDF")
+        return source.document(f"({(note := without_text(pages))})", note=f"{note}, and the file is damaged")
     return source.document("\n\n".join(parts), note="the file is damaged: parts of it may be missing")
