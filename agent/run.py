@@ -193,4 +193,9 @@ class Run:
     def _found(self, agent: ResearchAgent | None, outcome: Outcome, reason: str) -> Conclusion:
         """An ending without an answer, with the last thought and what was read."""
         thought = agent.last_thought if agent else ""
-        return Conclusion(outcome, Answer(thought, tuple(self._sources_so_far())), reason)
+        read: tuple[Source, ...] = ()
+        try:
+            read = tuple(self._sources_so_far())
+        except Exception:
+            log.exception("what run %s had read cannot be told", self.id)
+        return Conclusion(outcome, Answer(thought, read), reason)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 from agent.errors import RunError
 from agent.events import Event, Outcome, RunEnded, StepEnded, Usage, from_json, to_json
@@ -124,8 +125,19 @@ class Store:
         try:
             with self._cursor() as db:
                 yield db
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             log.warning("%s cannot be kept: %s", what, error)
+
+    def _rows(self, query: str, *parameters: object) -> list[Any]:
+        """What a query finds; nothing in a file that was damaged, so that a run goes on and is shown from memory."""
+        try:
+            with self._cursor() as db:
+                return db.execute(query, parameters).fetchall()
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.DatabaseError as error:
+            log.warning("the runs cannot be read: %s", error)
+            return []
 
     def create_run(self, run_id: str, question: str) -> None:
         """Open the log of a run. RunError when it cannot be written, as on a full disk."""
@@ -137,13 +149,18 @@ class Store:
                 )
             except sqlite3.OperationalError as error:
                 raise RunError(no_room(error.sqlite_errorcode == sqlite3.SQLITE_FULL, str(error))) from error
+            except sqlite3.DatabaseError as error:
+                raise RunError(
+                    f"The file of runs in DATA_DIR is damaged ({error}), so no question can be kept:"
+                    " whoever runs this app must move it away and start again."
+                ) from error
             self._seqs[run_id] = 0
 
     def append(self, run_id: str, event: Event) -> int:
         """Write one event; its place in the log, counted from 1.
 
-        What a full disk does not take is kept in memory, so that a run is shown
-        to its end all the same.
+        What a full disk or a damaged file does not take is kept in memory, so
+        that a run is shown to its end all the same.
         """
         with self._cursor() as db:
             seq = self.last_seq(run_id) + 1
@@ -154,7 +171,7 @@ class Store:
                     db.execute(
                         "UPDATE runs SET ended = ?, outcome = ? WHERE id = ?", (now, event.outcome, run_id)
                     )
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 log.error("run %s cannot be kept, and is lost when the app ends: %s", run_id, error)
                 self._unwritten.setdefault(run_id, []).append((seq, event))
             self._seqs[run_id] = seq
@@ -164,27 +181,24 @@ class Store:
         """The place of the newest event, 0 when there is none; from memory for runs of this process."""
         seq = self._seqs.get(run_id)
         if seq is None:
-            with self._cursor() as db:
-                row = db.execute("SELECT max(seq) FROM events WHERE run_id = ?", (run_id,)).fetchone()
-            seq = row[0] or 0
+            rows = self._rows("SELECT max(seq) FROM events WHERE run_id = ?", run_id)
+            seq = (rows[0][0] if rows else None) or 0
         return seq
 
     def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
         """What was written after place `after`, oldest first."""
-        with self._cursor() as db:
-            rows = db.execute(
-                "SELECT seq, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", (run_id, after)
-            ).fetchall()
+        with self._lock:
+            rows = self._rows(
+                "SELECT seq, body FROM events WHERE run_id = ? AND seq > ? ORDER BY seq", run_id, after
+            )
             unwritten = [entry for entry in self._unwritten.get(run_id, ()) if entry[0] > after]
         return sorted([*_events(rows), *unwritten], key=lambda entry: entry[0])
 
     def run(self, run_id: str) -> RunRecord | None:
-        with self._cursor() as db:
-            row = db.execute(
-                "SELECT id, question, started, ended, outcome FROM runs WHERE id = ?", (run_id,)
-            ).fetchone()
-        if row is None:
+        rows = self._rows("SELECT id, question, started, ended, outcome FROM runs WHERE id = ?", run_id)
+        if not rows:
             return None
+        row = rows[0]
         return RunRecord(row[0], row[1], row[2], row[3], Outcome(row[4]) if row[4] else None)
 
     def own(self, run_id: str, visitor: str, previous: str) -> None:
@@ -194,14 +208,16 @@ class Store:
 
     def conversation(self, run_id: str, visitor: str) -> list[str]:
         """The runs of a conversation up to this one, oldest first; empty when the run is not that visitor's."""
-        with self._cursor() as db:
-            rows = db.execute(
-                "WITH RECURSIVE talk(run_id, previous, back) AS (SELECT run_id, previous, 0 FROM turns"
-                " WHERE run_id = ? AND visitor = ? UNION ALL SELECT turns.run_id, turns.previous, back + 1"
-                " FROM turns JOIN talk ON turns.run_id = talk.previous WHERE visitor = ? AND back < ?)"
-                " SELECT run_id FROM talk ORDER BY back DESC",
-                (run_id, visitor, visitor, _MOST_TURNS - 1),
-            ).fetchall()
+        rows = self._rows(
+            "WITH RECURSIVE talk(run_id, previous, back) AS (SELECT run_id, previous, 0 FROM turns"
+            " WHERE run_id = ? AND visitor = ? UNION ALL SELECT turns.run_id, turns.previous, back + 1"
+            " FROM turns JOIN talk ON turns.run_id = talk.previous WHERE visitor = ? AND back < ?)"
+            " SELECT run_id FROM talk ORDER BY back DESC",
+            run_id,
+            visitor,
+            visitor,
+            _MOST_TURNS - 1,
+        )
         return [row[0] for row in rows]
 
     def end_orphans(self, reason: str) -> int:
@@ -226,12 +242,11 @@ class Store:
 
     def attempts(self, run_id: str) -> list[Attempt]:
         """Every address that the run tried, in order."""
-        with self._cursor() as db:
-            rows = db.execute(
-                "SELECT url, final_url, status, media_type, bytes, seconds, cached, error, hops, replaced_by FROM attempts"
-                " WHERE run_id = ? ORDER BY time",
-                (run_id,),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT url, final_url, status, media_type, bytes, seconds, cached, error, hops, replaced_by FROM attempts"
+            " WHERE run_id = ? ORDER BY time",
+            run_id,
+        )
         return [
             Attempt(
                 url, final, status, kind, size, seconds, bool(cached), error, tuple(hops.split()), instead
@@ -241,20 +256,16 @@ class Store:
 
     def snapshots(self, run_id: str) -> list[Snapshot]:
         """Every document that the run read, oldest first."""
-        with self._cursor() as db:
-            rows = db.execute(
-                "SELECT url, title, text, time FROM snapshots JOIN texts ON text_sha256 = sha256"
-                " WHERE run_id = ? ORDER BY time",
-                (run_id,),
-            ).fetchall()
+        rows = self._rows(
+            "SELECT url, title, text, time FROM snapshots JOIN texts ON text_sha256 = sha256"
+            " WHERE run_id = ? ORDER BY time",
+            run_id,
+        )
         return [Snapshot(*row) for row in rows]
 
     def listed(self, run_id: str) -> list[Listed]:
         """Every search result that the run was shown, in order."""
-        with self._cursor() as db:
-            rows = db.execute(
-                "SELECT url, title, snippet FROM listed WHERE run_id = ? ORDER BY place", (run_id,)
-            ).fetchall()
+        rows = self._rows("SELECT url, title, snippet FROM listed WHERE run_id = ? ORDER BY place", run_id)
         return [Listed(*row) for row in rows]
 
 
@@ -333,12 +344,12 @@ class SharedPageCache:
 
     def get(self, url: str) -> CachedPage | None:
         oldest = time.time() - self._store.page_age
-        with self._store._cursor() as db:
-            row = db.execute(
-                "SELECT final_url, content_type, filename, content FROM page_cache WHERE url = ? AND time > ?",
-                (url, oldest),
-            ).fetchone()
-        return CachedPage(*row) if row else None
+        rows = self._store._rows(
+            "SELECT final_url, content_type, filename, content FROM page_cache WHERE url = ? AND time > ?",
+            url,
+            oldest,
+        )
+        return CachedPage(*rows[0]) if rows else None
 
     def put(self, url: str, page: CachedPage) -> None:
         if self._store.page_age <= 0:

@@ -23,6 +23,8 @@ class ToolFailure(Exception):
 class ToolError(ToolFailure):
     """Told to the model; the run goes on."""
 
+    expected = True  # as far as a log is concerned
+
 
 class FetchError(ToolError):
     """An address could not be read."""

@@ -61,7 +61,9 @@ class ToolThread:
             except fatal as error:
                 outcomes.append(Outcome(fatal=error))
             except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
-                _log.info("tool %s failed", name, exc_info=True)
+                # One that was raised on purpose tells what was read, and code in a loop would fill the log.
+                level = logging.DEBUG if getattr(error, "expected", False) else logging.WARNING
+                _log.log(level, "tool %s failed", name, exc_info=True)
                 outcomes.append(Outcome(error=_told(error)))
             except BaseException as error:  # noqa: BLE001 - SystemExit and the like, raised again in the run's thread
                 outcomes.append(Outcome(fatal=error))

@@ -1,6 +1,7 @@
 """A question from the click to its end, however it ends, as the log of its run tells it."""
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -233,3 +234,15 @@ def test_the_threads_of_a_run_end_with_it(world: MakeWorld) -> None:
     app.ask(QUESTION)
     app.ask(QUESTION)
     until(lambda: threading.active_count() <= before, 3)
+
+
+def test_code_that_fails_with_its_tools_in_a_loop_fills_no_log_and_tells_it_no_address(
+    world: MakeWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    loop = """for n in range(40):
+    try: visit_page(f"http://10.0.0.1/what-a-visitor-reads-{n}")
+    except Exception: pass"""
+    told = world(step("I try.", loop), answer("none")).ask(QUESTION)
+    assert len(told.all(ToolEnded)) > 40
+    assert "what-a-visitor-reads" not in caplog.text and len(caplog.text.splitlines()) < 10

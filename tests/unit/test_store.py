@@ -1,14 +1,17 @@
 """What is kept of runs and pages: for a reader in another process, after a crash, and from many threads."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from agent.errors import RunError
 from agent.events import (
     Notice,
     Outcome,
@@ -278,3 +281,31 @@ def test_a_full_disk_loses_the_pages_and_the_addresses_of_a_run_but_not_the_run(
     assert store.attempts("r") == store.snapshots("r") == store.listed("r") == []
     assert store.page_cache().get("http://a.example/") is None
     assert len([record for record in caplog.records if "is full" in record.getMessage()]) == 4
+
+
+def _damage(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("CREATE TABLE later (x)")  # else the store reads on from its cache
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\x5a" * (path.stat().st_size - 4096))
+
+
+def test_a_file_of_runs_that_is_damaged_while_the_app_works_takes_no_run_but_ends_what_goes_on(
+    tmp_path: Path,
+) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    store.create_run("r", "?")
+    first = store.append("r", STARTED)
+    _damage(tmp_path / "runs.sqlite")
+    store.append("r", END)
+    assert [event for _, event in store.events("r", first)] == [END] and store.last_seq("r") == first + 1
+    store.ledger("r").snapshot("http://a.example/", "A", "text")
+    assert (
+        store.attempts("r") == store.snapshots("r") == store.listed("r") == store.conversation("r", "v") == []
+    )
+    assert store.run("r") is None
+    with pytest.raises(RunError, match=r"^The file of runs in DATA_DIR is damaged \(.*start again\.$"):
+        store.create_run("s", "?")
