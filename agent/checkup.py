@@ -1,17 +1,26 @@
-"""Which places to search answer, and which are not set up; a search each. And whether the embeddings do."""
+"""Which places to search answer, and which are not set up; a search each. And what else the doctor tries."""
 
 import time
 from collections.abc import Sequence
 
 from agent.settings import Settings
 from agent.web import ENGINES
-from tools.errors import NotRendered, ToolFailure
+from tools.documents import read_bytes
+from tools.errors import DocumentError, NotRendered, ToolFailure
 from tools.fetch import Fetched, Fetcher
+from tools.formats.locking import Lock, strongest_lock
 from tools.rendering.renderer import Renderer
 from tools.search.embeddings import Embedder
 from tools.search.results import SearchProvider
 
 _QUERY = "Mars"
+_FILE = b"{\\rtf1 A text.}"
+_LOCKS = {
+    Lock.FULL: "each is read in a locked process: no other file, no secret, no network",
+    Lock.BLIND: "each is read in a process locked by seccomp alone, without Landlock: it opens no file",
+    Lock.LIMITED: "each is read in a process without a lock, as there is no seccomp: only its time and memory are "
+    "bounded, and a hostile file that captures its reader may do what the app may",
+}
 
 
 def searched(provider: SearchProvider) -> tuple[bool, str]:
@@ -54,6 +63,16 @@ def rendered(renderer: Renderer) -> tuple[bool, str]:
         else "without a sandbox of its own (no user namespaces here)"
     )
     return renderer.sandboxed, f"renders a page in {seconds:.1f} s, {kept} and without network"
+
+
+def read_behind_a_lock() -> tuple[bool, str]:
+    """Whether the processes that read strangers' files are locked whole, and how; tried on a small file."""
+    lock = strongest_lock()
+    try:
+        read_bytes(_FILE)
+    except DocumentError:
+        return False, "cannot be read: the locked processes for PDFs, Office files and pictures do not start"
+    return lock is Lock.FULL, _LOCKS[lock]
 
 
 def not_set_up(settings: Settings) -> Sequence[str]:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent.checkup import embedded, not_set_up, rendered, searched
+from agent.checkup import embedded, not_set_up, read_behind_a_lock, rendered, searched
 from agent.errors import ModelError, ResearchError, SandboxError, SettingsError
 from agent.model.capabilities import read_capabilities
 from agent.model.model_file import QWEN
@@ -73,6 +73,8 @@ def examine(settings: Settings, trials: dict[int, Trial], command: Command | Non
             f"level {LEVELS[number]}", f"does not hold: {trial.problem}" if trial.problem else holds, state
         )
     yield _level(settings, command)
+    locked, told = read_behind_a_lock()
+    yield Finding("files", told, State.OK if locked else State.NOTE)
     yield _model(settings)
     yield from _searching(settings)
     yield _rendering(settings)

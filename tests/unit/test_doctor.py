@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.checkup import read_behind_a_lock
 from agent.sandbox.probe import Trial
+from lock import landlock, seccomp
 from tests.scripted_endpoint import ScriptedEndpoint
+from tools.formats import apart
 from ui import doctor
 
 pytestmark = pytest.mark.slow
@@ -49,6 +52,8 @@ def test_a_machine_that_is_well_is_told_line_by_line(examined: Callable[..., tup
         "level 2 no files",
         "level 3 small Python",
         "is in force",
+        "files",
+        "each is read in a",
         "context",
         "library only",
         "1 documents in library",
@@ -91,3 +96,28 @@ def test_an_attack_that_got_through_is_seen_in_the_table() -> None:
     )
     cells = [str(cell) for column in table.columns for cell in column.cells]
     assert cells == ["read a file", "GOT THROUGH", "Permission denied"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "abi", "said", "whole"),
+    [
+        ("filters", 6, "locked process: no other file", True),
+        ("filters", 0, "without Landlock", False),
+        ("", 6, "without a lock, as there is no seccomp", False),
+    ],
+)
+def test_readers_of_files_that_run_unlocked_are_told(
+    monkeypatch: pytest.MonkeyPatch, filters: str, abi: int, said: str, whole: bool
+) -> None:
+    monkeypatch.setattr(seccomp, "filters_here", lambda: filters)
+    monkeypatch.setattr(landlock, "version", lambda: abi)
+    locked, told = read_behind_a_lock()
+    assert said in told
+    assert locked is whole
+
+
+def test_readers_of_files_that_cannot_be_started_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_SERVER", apart.ForkServer("raise SystemExit"))
+    locked, told = read_behind_a_lock()
+    assert "cannot be read" in told
+    assert not locked

@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from lock import landlock, process, seccomp
+from lock import process
 from tools import documents
 from tools.errors import Damaged, DocumentError
 from tools.formats import apart
+from tools.formats.locking import Lock, strongest_lock
 from tools.formats.source import Source
 
 _READERS = str(Path(__file__).resolve().parents[1])
 _LOOK_SECONDS = 0.5
 _OPEN_FILES = 64
-_LOCKED, _BLIND, _LIMITED = 1, 2, 0
 # What nearly every child would import again, which takes as long as locking it.
 _USUAL = "encodings.ascii encodings.cp1252 encodings.cp437 encodings.utf_16_le email.parser".split()
 # What readers import only when they need it, for children that open no file.
@@ -36,9 +36,9 @@ _LAZY = "pdfminer.high_level fastparquet py7zr backports.zstd".split()
 def main() -> None:
     """Fork a child for each message, reap the ended, end the overdue, and end with the one who started this."""
     control = socket.socket(fileno=os.dup(0))
-    level = _level()
+    level = strongest_lock()
     _preload(_USUAL)
-    if level == _BLIND:
+    if level is Lock.BLIND:
         _preload(
             [*_LAZY, *(f"encodings.{each.stem}" for each in Path(os.__file__).parent.glob("encodings/*.py"))]
         )
@@ -67,7 +67,7 @@ def main() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _child(connection: int, level: int) -> None:
+def _child(connection: int, level: Lock) -> None:
     """Lock this process, answer, and end it; nothing of it returns to the server's loop."""
     try:
         os.dup2(connection, 0)
@@ -108,13 +108,6 @@ def _read() -> dict[str, object]:
         return {"failed": type(error).__name__}
     shown = {"title": document.title, "markdown": document.markdown, "note": document.note}
     return {**shown, "sheets": document.sheets}
-
-
-def _level() -> int:
-    """The strongest lock that this machine gives."""
-    if not seccomp.filters_here():
-        return _LIMITED
-    return _LOCKED if landlock.version() else _BLIND
 
 
 def _preload(names: Sequence[str]) -> None:
