@@ -23,11 +23,17 @@ _ALSO = re.compile(
 )
 _LONGEST_NOTE = 700
 _LONGEST_PROMO = 200
+_LONGEST_TEASER = 400
 
 
 def drop_asides(root: etree._Element, measures: Masses) -> None:
     """Takes them out of the content."""
-    for element in [*_shared(root, measures), *_notes(root, measures), *_promos(root, measures)]:
+    for element in [
+        *_shared(root, measures),
+        *_notes(root, measures),
+        *_promos(root, measures),
+        *_teasers(root, measures),
+    ]:
         measures.remove(element)
 
 
@@ -87,4 +93,19 @@ def _promos(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
             continue
         said = " ".join("".join(element.itertext()).split())
         if _ALSO.match(said) or (len(said) > 20 and said == said.upper() and said != said.lower()):
+            yield element
+
+
+def _teasers(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
+    """Boxes with a link to another article, its picture or headline and a sentence, between an article's own paragraphs."""
+    for element in root.iter("div", "section"):
+        here, parent = measures[element], element.getparent()
+        if (
+            0 < here.teasers <= 2
+            and here.text <= _LONGEST_TEASER
+            and here.linked >= 0.2 * here.text
+            and element is not root
+            and parent is not None
+            and sum(measures[each].mass > 0 for each in parent.iterchildren("p")) >= 3
+        ):
             yield element

@@ -7,35 +7,23 @@ from lxml import etree
 from tools.mass import HEADINGS, Masses
 
 _BLOCKS = frozenset(
-    (
-        "p",
-        "div",
-        "li",
-        "dd",
-        "dt",
-        "figcaption",
-        "section",
-        "header",
-        "footer",
-        "figure",
-        "h1",
-        "center",
-        "address",
-        *HEADINGS,
-    )
-)
+    "p div li dd dt figcaption section header footer figure center address table tbody tr td h1".split()
+).union(HEADINGS)
 _KEPT = ("table", "pre", "math", "blockquote")
 _NOTICE = re.compile(
     r"(?is)\b(?:all rights reserved|copyright|newsletter|subscri(?:be|ption)|sign up|follow (?:us|me|ap's)|log in|moderat\w+|free trial"
-    r"|promoted|advert\w*|sponsored|powered by|report this|filed under|topics?:|tags?:|posted in|alle rechte vorbehalten|tous droits"
+    r"|(?:post|leave|write|add) a (?:comment|reply)|comments? (?:are|is|policy)|promoted|advert\w*|sponsored|powered by|report this|filed under|topics?:|tags?:|posted in|alle rechte vorbehalten|tous droits"
     r"|coment[aá]rios|commentaires|kommentare?)\b|©"
 )
 _WRITER = re.compile(
     r"(?i)\bis (?:an?|the) (?:[\w'’-]+,? (?:and |& )?){0,6}(?:writer|editor|reporter|author|correspondent|journalist|columnist|blogger|contributor|fellow)\b"
-    r"|^(?:additional |with )?report(?:ing|ed) by|^contribut(?:ing|ed)\b|\bcontributed (?:to this|reporting)|^(?:contact|write to|follow)\b.*@|^about the author"
+    r"|^\W*(?:additional |with )?report(?:ing|ed) by|^\W*contribut(?:ing|ed)\b|\bcontributed (?:to this|reporting)|^(?:contact|write to|follow)\b.*@|^about the author"
+)
+_LABEL = re.compile(
+    r"(?i)\W*(?:print|save|e-?mail|share|comments?|advertisement|anzeige|werbung|publicité|publicidade?|iklan|реклама|next|previous|back)\W*"
 )
 _LONGEST = 600
-_NOTE = 300
+_NOTE = 400
 _MOST = 40
 _SOON = 30
 
@@ -56,7 +44,11 @@ def _last_block(root: etree._Element, measures: Masses) -> etree._Element | None
     """The innermost block with the last words."""
     element = root
     while True:
-        if element is not root and (element.tag in _KEPT or (element.tail and element.tail.strip())):
+        if (
+            element is not root
+            and element.tag in _KEPT
+            and measures[element].mass < 0.5 * measures[root].mass
+        ):
             return None
         for child in element.iterchildren(etree.Element, reversed=True):
             if child.tail and child.tail.strip():
@@ -66,18 +58,24 @@ def _last_block(root: etree._Element, measures: Masses) -> etree._Element | None
         else:
             return element if element is not root else None
         if child.tag not in _BLOCKS and not any(each.tag in _BLOCKS for each in child.iter(etree.Element)):
+            if measures[child].links > 1 and measures[child].linked > 0.8 * measures[child].text:
+                return child
             return element if element is not root else None
         element = child
 
 
 def _is_left_over(element: etree._Element, measures: Masses, whole: float) -> bool:
     here = measures[element]
-    if element.tag in HEADINGS or (here.links >= 1 and here.linked > 0.8 * here.text and not here.mass):
+    if element.tag in HEADINGS:
+        return True
+    if here.links and not here.mass and here.linked > 0.8 * here.text:
         return True
     if here.text > _LONGEST or here.mass > 0.2 * whole:
         return False
     said = " ".join("".join(element.itertext()).split())
+    if here.linked > 0.5 * here.text and ":" in said[:_SOON]:
+        return True
     notice = _NOTICE.search(said) if here.text < _NOTE else None
-    return bool(_WRITER.search(said)) or (
+    return bool(_WRITER.search(said) or _LABEL.fullmatch(said)) or (
         notice is not None and (notice.start() < _SOON or here.text < 2 * _SOON)
     )

@@ -14,7 +14,7 @@ from tools.asides import drop_asides
 from tools.ending import drop_ending
 from tools.mass import INLINE, Masses, Measure, masses, remove
 from tools.names import FURNITURE, is_comments, is_furniture, most_of_page
-from tools.repeats import drop_repeats
+from tools.pictures import drop_words_of_pictures
 from tools.shelves import shelves
 
 _KEPT = frozenset("table tr td th tbody pre code h1 p body math mjx-container".split())
@@ -25,8 +25,8 @@ _TEASERS = 3
 _MOST, _NEARLY = 0.9, 0.95
 
 
-def main_content(body: etree._Element) -> etree._Element:
-    """The element that holds the content, boilerplate removed from the tree below it."""
+def main_content(body: etree._Element, title: str = "") -> etree._Element:
+    """The element that holds the content, boilerplate removed from the tree below it; `title`: of the page."""
     measures = masses(body)
     total = measures[body].mass
     if total < _LITTLE:
@@ -42,7 +42,7 @@ def main_content(body: etree._Element) -> etree._Element:
     chosen = _narrowed(chosen, measures, _NEARLY, words=True)
     _trim(chosen, measures)
     drop_ending(chosen, measures)
-    drop_repeats(chosen, remove)
+    drop_words_of_pictures(chosen, title)
     if heading is not None and chosen is not body and not any(True for _ in chosen.iter("h1")):
         remove(heading)
         heading.tail = None

@@ -31,7 +31,7 @@ def html_document(text: str, *, url: str = "", name: str = "", main_only: bool =
     _drop_invisible(root)
     body = root.find("body")
     whole = root if body is None else body
-    chosen = main_content(whole) if main_only else whole
+    chosen = main_content(whole, title) if main_only else whole
     markdown = TreeConverter(base, keep_references=not main_only).convert_tree(chosen)
     heading = whole.find(".//h1")
     title = (

@@ -120,3 +120,36 @@ def test_what_follows_the_last_words_of_an_article_is_no_content(ending: str) ->
 def test_a_box_of_an_article_without_a_name_goes_when_the_text_is_elsewhere() -> None:
     page = f"<div><h1>The Orme</h1><div class=a>{ARTICLE}{ARTICLE}</div><div class=b><p>Ask us about mills.</p><p>We are here.</p></div></div>"
     assert "Ask us" not in shown(page) and "# The Orme" in shown(page)
+
+
+def test_a_picture_has_words_only_where_they_say_something_new() -> None:
+    page = (
+        "{}<p>The old mill stands at Ormsby.</p><img src=a.jpg alt='The old mill at Ormsby'>"
+        "<img src=b.jpg alt='Orme_low-water_2.jpg'><img src=c.jpg alt='Two herons beside a weir'>"
+        "<figure><img src=d.jpg alt='Bridge seen from below'><figcaption>The new bridge.</figcaption></figure>"
+        "<table><tr><th>Team</th><th>Won</th></tr><tr><td><img src=e.png alt='Ormsby'></td><td>7</td></tr></table>"
+    )
+    found = shown(page.format(ARTICLE))
+    assert (
+        "![Two herons beside a weir](c.jpg)" in found
+        and "The new bridge." in found
+        and "| ![Ormsby](e.png) | 7 |" in found
+    )
+    assert all(gone not in found for gone in ("a.jpg", "b.jpg", "d.jpg"))
+
+
+def test_a_credit_is_no_content() -> None:
+    figure = "<figure><img src=a.jpg alt='Herons'><figcaption><p>{}</p></figcaption></figure>"
+    found = shown(
+        ARTICLE
+        + figure.format("Photo: Ada Low, AP")
+        + figure.format("A photo of the weir in spring.")
+        + ARTICLE
+    )
+    assert "Ada Low" not in found and "A photo of the weir" in found
+
+
+def test_a_box_with_a_link_to_another_article_is_no_content() -> None:
+    box = "<div><a href='/x'><img src=x.jpg alt='Herons'></a><h3><a href='/x'>Herons return to the weir</a></h3><div>A pair nests there again.</div></div>"
+    assert "nests" not in shown(ARTICLE + box + ARTICLE)
+    assert "nests" in shown(f"<div>{box}{box}</div>{ARTICLE}", main_only=False)
