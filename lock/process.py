@@ -3,6 +3,7 @@
 import ctypes
 import os
 import resource
+import signal
 import site
 import struct
 import sysconfig
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from . import landlock, seccomp
 
-_PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 4, 38
+_PR_SET_PDEATHSIG, _PR_GET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 2, 4, 38
 _NOBODY = 65534
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -35,6 +36,12 @@ def hide_process() -> None:
     """
     if os.uname().sysname == "Linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """The kernel kills this process when the thread that started it ends; without effect where there is no Linux."""
+    if os.uname().sysname == "Linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def lock(
@@ -98,6 +105,8 @@ def drop_privileges(needed: list[str]) -> str:
     if os.geteuid() != 0:
         return f"runs as user {os.geteuid()}"
     said = "runs as root without capabilities, because "
+    parent_dies = ctypes.c_int()
+    ctypes.CDLL(None).prctl(_PR_GET_PDEATHSIG, ctypes.byref(parent_dies), 0, 0, 0)
     try:
         os.setgroups([])
         os.setegid(_NOBODY)
@@ -113,6 +122,8 @@ def drop_privileges(needed: list[str]) -> str:
             said = "runs as nobody"
     except OSError as error:
         said += f"the user cannot be changed here ({error.strerror})"
+    if parent_dies.value:  # the kernel forgets it with the user
+        end_with_parent()
     head = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     number = _CAPSET.get(os.uname().machine, -1)
     if ctypes.CDLL(None, use_errno=True).syscall(number, head, bytes(24)) != 0:

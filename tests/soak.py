@@ -52,17 +52,19 @@ class Held:
 
 def held(app: App) -> Held:
     """Children that ended but were not reaped count as processes."""
-    mine = str(os.getpid())
-    parents = []
+    parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parents.append(stat.read_text().rpartition(")")[2].split()[1])
+            parents[stat.parent.name] = stat.read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
+    below = {str(os.getpid())}
+    while more := {pid for pid, parent in parents.items() if parent in below} - below:
+        below |= more
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return Held(
         descriptors=len(list(Path("/proc/self/fd").iterdir())),
-        processes=parents.count(mine),
+        processes=len(below) - 1,
         threads=threading.active_count(),
         folders=len(list((app.services.settings.data_dir / "sessions").iterdir())),
         megabytes=pages * os.sysconf("SC_PAGESIZE") / 1e6,

@@ -13,6 +13,7 @@ from agent.errors import BoxLost, SandboxError
 
 from .child import Child, KeptChild
 from .command import Command
+from .forkserver import ForkServer
 from .incoming import Frame, Incoming
 from .start import BOOTSTRAP, ENVIRONMENT, start
 from .wire.frames import BadFrame, pack
@@ -28,10 +29,15 @@ class Box:
 
     command: where the child runs; None is this very interpreter on this machine.
     preload: modules that are loaded before any code comes (see `preload.py`);
-    one that is not there is left out.
+    one that is not there is left out. server: forks the child, with what that has loaded, instead.
     """
 
-    def __init__(self, command: Command | None = None, preload: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        command: Command | None = None,
+        preload: Sequence[str] = (),
+        server: ForkServer | None = None,
+    ) -> None:
         self.command = command
         self.limits = Limits()
         self.cancel = threading.Event()
@@ -39,6 +45,9 @@ class Box:
         """When its last step was over, on the monotonic clock; 0 while one runs."""
         self._incoming = Incoming()
         self._closed = threading.Lock()
+        if server is not None:
+            self._child: Child = server.child()
+            return
         self._child = KeptChild(BOOTSTRAP, command) if command else Child(BOOTSTRAP, ENVIRONMENT)
         try:
             self._write(start(preload, compiled=command is None), _START_SECONDS)

@@ -8,15 +8,27 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO, Protocol
 
 from agent.errors import SandboxError
 
 from .command import INTERRUPT, Command, in_pieces
 
-_PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
+PYTHON_FLAGS = ("-I", "-B", "-X", "utf8", "-c")
 _END_SECONDS = 1.0
 _HANG_UP_SECONDS = 5.0
 _SIGNALLED = 128  # an exit code of 128 + n says "ended by signal n", from a keeper as from a shell
+
+
+class Process(Protocol):
+    """What is used here of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
 
 
 class Child:
@@ -25,12 +37,12 @@ class Child:
     end_seconds = _END_SECONDS
 
     def __init__(self, code: str, environment: Mapping[str, str]) -> None:
-        self._start([sys.executable, *_PYTHON_FLAGS, code], environment, Path("/"))
+        self._start([sys.executable, *PYTHON_FLAGS, code], environment, Path("/"))
 
     def _start(self, line: Sequence[str], environment: Mapping[str, str], cwd: Path | None) -> None:
         pipe = subprocess.PIPE
         try:
-            self._process = subprocess.Popen(
+            process = subprocess.Popen(
                 line,
                 stdin=pipe,
                 stdout=pipe,
@@ -44,8 +56,12 @@ class Child:
             raise SandboxError(
                 f"The sandbox could not be started: {error.strerror}; check the command."
             ) from error
-        assert self._process.stdin and self._process.stdout and self._process.stderr
-        self._pipes = self._process.stdin, self._process.stdout, self._process.stderr
+        assert process.stdin and process.stdout and process.stderr
+        self._follow(process, (process.stdin, process.stdout, process.stderr))
+
+    def _follow(self, process: Process, pipes: tuple[IO[bytes], IO[bytes], IO[bytes]]) -> None:
+        """pipes: the ends here of its stdin, stdout and stderr."""
+        self._process, self._pipes = process, pipes
         self.stdin, self.stdout, self._stderr = (pipe.fileno() for pipe in self._pipes)
         for descriptor in (self.stdin, self.stdout, self._stderr):
             os.set_blocking(descriptor, False)
@@ -86,9 +102,7 @@ class Child:
         """End the process and everything of its session; the descriptors stay until `close`."""
         self.killed = True
         if self._process.poll() is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.kill()
+            self._kill_all()
 
     def close(self) -> None:
         """Kill, close the pipes and reap."""
@@ -113,6 +127,11 @@ class Child:
         last = said.strip().splitlines()[-1:] or [f"exit code {code}"]
         return f"ended by itself ({last[0][:200]})"
 
+    def _kill_all(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+
     def _close_pipes(self) -> None:
         for pipe in self._pipes:
             with suppress(OSError):
@@ -128,7 +147,7 @@ class KeptChild(Child):
     end_seconds = _HANG_UP_SECONDS
 
     def __init__(self, code: str, command: Command) -> None:
-        line = command.line([*_PYTHON_FLAGS, code])
+        line = command.line([*PYTHON_FLAGS, code])
         self._writing = threading.Lock()
         self._start(line, command.environment(), None)
 

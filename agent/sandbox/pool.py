@@ -8,6 +8,7 @@ from agent.errors import SandboxError
 
 from .box import Box
 from .command import Command
+from .forkserver import ForkServer, forks_here
 from .level import Level
 from .preload import preload_for
 from .watch import Watch
@@ -34,6 +35,7 @@ class BoxPool:
         self._ready: deque[Box] = deque()
         self._lock = threading.Lock()
         self._closed = False
+        self._server = ForkServer(self._preload) if command is None and forks_here() else None
         self.watch = Watch()
         self._fill()
 
@@ -53,14 +55,16 @@ class BoxPool:
         return box
 
     def close(self) -> None:
-        """End the boxes that nobody took."""
+        """End the boxes that nobody took, and what forks them: with it end those that were taken."""
         with self._lock:
             self._closed = True
             while self._ready:
                 self._ready.popleft().close()
+            if self._server is not None:
+                self._server.close()
 
     def _new(self) -> Box:
-        return Box(self.command, self._preload)
+        return Box(self.command, self._preload, self._server)
 
     def _alive(self) -> Box | None:
         while self._ready:

@@ -15,7 +15,7 @@ _MODULES = {
         ("box.wire", _HERE / "wire", "limits frames hashing records arrays times codec importable"),
         ("lock", _HERE.parents[1] / "lock", "landlock seccomp process"),
         ("box.inside", _HERE / "inside", "channel printed figures libraries traces scratch folder files "
-         "tool_function monty_values monty_errors monty_worker worker"),
+         "tool_function monty_values monty_errors monty_worker worker forkserver"),
     )
     for name in names.split()
 }  # fmt: skip
@@ -51,16 +51,20 @@ for name, code in start["modules"].items():
     module = made(name, __package__=name.rpartition(".")[0])
     code = marshal.loads(base64.b64decode(code)) if start["compiled"] else compile(code, "<" + name + ">", "exec")
     exec(code, module.__dict__)
-sys.modules["box.inside.worker"].main(start["preload"])
+sys.modules["box.inside." + start["main"]].main(start["preload"])
 """
 
 
-def start(preload: Sequence[str], *, compiled: bool) -> bytes:
-    """What a child reads first. compiled: it runs this very interpreter, so it is sent code and needs no compiler."""
+def start(preload: Sequence[str], *, compiled: bool, forks: bool = False) -> bytes:
+    """What a child reads first. compiled: it runs this very interpreter, so it is sent code and needs no compiler.
+
+    forks: it becomes a server that forks boxes of itself, instead of a box.
+    """
     told = {
         "modules": _modules(compiled),
         "compiled": compiled,
         "preload": preload,
+        "main": "forkserver" if forks else "worker",
         "environment": ENVIRONMENT,
     }
     text = json.dumps(told).encode()

@@ -19,15 +19,19 @@ class Channel:
     """Frames over two descriptors; an interrupt never cuts one in two."""
 
     def __init__(self) -> None:
+        self._in, self._out = -1, -1
+        self.limits = Limits()
+        self.interruptible = False
+        self._held = False
+        self._reason = ""
+
+    def begin(self) -> None:
+        """Take over what are stdin and stdout now; code finds nothing there afterwards."""
         self._in, self._out = os.dup(0), os.dup(1)
         nothing = os.open(os.devnull, os.O_RDWR)
         for standard in (0, 1, 2):
             os.dup2(nothing, standard)
         os.close(nothing)
-        self.limits = Limits()
-        self.interruptible = False
-        self._held = False
-        self._reason = ""
 
     def interrupt(self, reason: str) -> None:
         """Raise Interrupted in the step, now or as soon as no frame is half done."""

@@ -60,6 +60,8 @@ class Worker:
         self._asked = 0
 
     def serve(self) -> None:
+        """Do what the host says, until it closes the pipe."""
+        self.channel.send({"op": "ready"})
         handlers: dict[str, Callable[[dict[str, Any], Decoder], None]] = {
             "open": self._open,
             "tools": self._tools,
@@ -233,9 +235,16 @@ def _no_input(prompt: object = "") -> str:
 
 
 def main(preload: list[str]) -> None:
-    """Serve the host on what were stdin and stdout, until they close. The collector of garbage is off till then."""
+    """Serve the host on what were stdin and stdout, until they close."""
+    channel = Channel()
+    channel.begin()
+    prepared(preload, channel).serve()
+
+
+def prepared(preload: list[str], channel: Channel) -> Worker:
+    """A worker with all that it needs loaded. The collector of garbage is off till then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    worker = Worker(Channel())
+    worker = Worker(channel)
     for name in preload:
         try:
             importlib.import_module(name)
@@ -247,5 +256,4 @@ def main(preload: list[str]) -> None:
         pandas.set_option("display.width", 120, "display.max_columns", 20, "display.max_colwidth", 80)
     gc.freeze()  # what was loaded is never garbage
     gc.enable()
-    worker.channel.send({"op": "ready"})
-    worker.serve()
+    return worker
