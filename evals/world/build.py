@@ -12,27 +12,18 @@ import json
 import shutil
 from pathlib import Path
 
-from agent.settings import PROJECT
-from evals.questions import Question, load_questions
-from evals.results import fingerprint
 from evals.world.facts import Facts
 from evals.world.files import files
 from evals.world.pages import pages, redirects
+from evals.world.place import world_place
 from evals.world.questions import as_question, posed
 
 QUESTIONS = 60
-_CODE = Path("evals/world")
-_PINS = PROJECT / "requirements-evals.txt"
-
-
-def world_version(seed: int) -> str:
-    """What decides a world: its seed, the code that makes it and the data that it is made from."""
-    return fingerprint([_CODE, _PINS, f"{seed}"])
 
 
 def build_world(folder: Path, seed: int, count: int = QUESTIONS) -> Path:
     """The world's folder, made when it is not there yet: a broken-off one is made anew."""
-    place = folder / f"world-{seed}-{world_version(seed)}"
+    place = world_place(folder, seed)
     if place.exists():
         return place
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,11 +47,6 @@ def _build(draft: Path, seed: int, count: int) -> Path:
     (draft / "redirects.json").write_text(json.dumps(redirects(facts), indent=0), "utf-8")
     _questions(draft, facts, count)
     return draft
-
-
-def world_questions(place: Path) -> list[Question]:
-    """The questions of a world that is built, with their attachments."""
-    return load_questions(place / "questions.jsonl")
 
 
 def _questions(draft: Path, facts: Facts, count: int) -> None:

@@ -84,9 +84,10 @@ def _communications(country: Country) -> bytes:
         ("Calling code", country.calling),
         ("Country code", country.code),
     )
-    with document.table() as table:
-        for row in (("What", "Value"), *rows):
-            table.row(row)
+    for row in (("What", "Value"), *rows):
+        for text in row:
+            document.cell(95, 8, text, border=1)
+        document.ln()
     document.cell(text=f"As of {_MADE:%Y-%m-%d}.")
     return bytes(document.output())
 

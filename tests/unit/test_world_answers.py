@@ -12,7 +12,8 @@ import pypdfium2
 import pytest
 
 from evals.questions import Question
-from evals.world.build import build_world, world_questions
+from evals.world.build import build_world
+from evals.world.place import world_questions
 
 pytestmark = pytest.mark.slow
 
