@@ -8,7 +8,7 @@ which the answer's own words stand, if there is one.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from smolagents import Tool
 
@@ -40,6 +40,22 @@ class Answer:
 
     text: str
     sources: tuple[Source, ...]
+
+
+class Read(Protocol):
+    """A document that the agent opened."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+
+
+def read_but_not_quoted(documents: Iterable[Read]) -> list[Source]:
+    """What an ending without an answer can name."""
+    return [
+        Source(read.url, read.title or read.url, "", UNVERIFIED, "read, but not quoted") for read in documents
+    ]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from agent.model.capabilities import Capabilities, read_capabilities
 from agent.model.embedded import EmbeddedServer, fetch_model
 from agent.model.endpoint import EndpointModel
 from agent.model.pauses import Pauses, so_far
+from agent.orphans import end_orphans
 from agent.profile import Profile, load_profile, profile_for, without_code
 from agent.sandbox.command import Command, through_e2b
 from agent.sandbox.level import SMALL
@@ -250,7 +251,7 @@ def sandbox_command(settings: Settings) -> Command | None:
 def _store(folder: Path, page_age: float) -> Store:
     try:
         store = Store(folder / "research.sqlite", page_age)
-        store.end_orphans("The app was ended while this run was going on; ask again.")
+        end_orphans(store, "The app was ended while this run was going on; ask again.")
     except (OSError, sqlite3.Error) as error:
         raise SettingsError(
             f"The runs cannot be kept in DATA_DIR, {folder} ({error}): name a folder that can be written."

@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from agent.answer import UNVERIFIED, FinalAnswer
+from agent.answer import FinalAnswer, read_but_not_quoted
 from agent.attachments import Attachments
 from agent.errors import BadQuestion, RunError, TooManyRuns
-from agent.events import Event, Notice, Outcome, RunEnded, RunStarted, Source
+from agent.events import Event, Notice, Outcome, RunEnded, RunStarted
 from agent.places import Places
 from agent.research import Earlier, ResearchAgent
 from agent.run import Run
@@ -162,7 +162,7 @@ class Session:
             turn=lambda tell: self._wait_in_line(cancel, tell),
             cancel=cancel,
             seconds=services.settings.run_seconds,
-            sources_so_far=lambda: self._read_so_far(run_id),
+            sources_so_far=lambda: read_but_not_quoted(services.store.snapshots(run_id)),
             on_end=lambda end: self._ended(question, end),
         )
 
@@ -237,10 +237,6 @@ class Session:
             conversation=self._conversation[-_EARLIER:],
             files=browser.attachments(),
         )
-
-    def _read_so_far(self, run_id: str) -> list[Source]:
-        snapshots = self._services.store.snapshots(run_id)
-        return [Source(s.url, s.title or s.url, "", UNVERIFIED, "read, but not quoted") for s in snapshots]
 
     def _ended(self, question: str, end: RunEnded) -> None:
         self.last_used = time.monotonic()

@@ -125,7 +125,7 @@ def test_a_full_disk_refuses_a_question_in_one_sentence_and_takes_it_once_there_
     attached = tmp_path / "a.csv"
     attached.write_text("a\n1\n")
     app = world(answer("two"))
-    session, database = app.session, app.services.store._db
+    session, database = app.session, app.services.store._database.connection
     (pages,) = database.execute("PRAGMA page_count").fetchone()
     database.execute(f"PRAGMA max_page_count = {pages}")
     full = (

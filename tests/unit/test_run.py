@@ -216,11 +216,11 @@ def test_no_token_is_ever_in_an_event(world: MakeWorld) -> None:
 def test_a_log_that_cannot_be_opened_does_not_leave_the_session_busy_for_ever(world: MakeWorld) -> None:
     app = world(answer("two"))
     session = app.session
-    app.services.store._db.execute("ALTER TABLE runs RENAME TO lost")
+    app.services.store._database.connection.execute("ALTER TABLE runs RENAME TO lost")
     with pytest.raises(Exception, match="no such table"):
         session.ask(QUESTION)
     assert not session.busy
-    app.services.store._db.execute("ALTER TABLE lost RENAME TO runs")
+    app.services.store._database.connection.execute("ALTER TABLE lost RENAME TO runs")
     assert app.ask(QUESTION).end.outcome is Outcome.ANSWERED
 
 

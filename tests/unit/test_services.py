@@ -115,7 +115,7 @@ def test_a_run_of_an_app_that_was_killed_is_closed_by_the_next_start(
     app = world()
     store = app.services.store
     store.create_run("dead", QUESTION)
-    store._db.execute("UPDATE runs SET process = '1 1'")
+    store._database.connection.execute("UPDATE runs SET process = '1 1'")
     with ScriptedEndpoint() as endpoint:
         services = build_services(settings(tmp_path, tgi_url=endpoint.url, data_dir=tmp_path))
         services.close()

@@ -23,6 +23,7 @@ from agent.events import (
     ThoughtWritten,
     Usage,
 )
+from agent.orphans import end_orphans
 from agent.settings import PROJECT
 from agent.store import Listed, Store
 from tools.ledger import Attempt, CachedPage
@@ -43,7 +44,7 @@ def store(path: Path) -> Store:
 
 def in_another_process(code: str, path: Path) -> str:
     """What this code prints there; `store` is a Store on the same file."""
-    head = f"from pathlib import Path; from agent.store import Store; store = Store(Path({str(path)!r}))\n"
+    head = f"from pathlib import Path; from agent.store import Store; from agent.orphans import end_orphans; store = Store(Path({str(path)!r}))\n"
     done = subprocess.run(
         [sys.executable, "-c", head + code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
@@ -93,10 +94,14 @@ def test_a_run_whose_process_is_gone_is_closed_when_the_app_starts_again(store: 
         "store.create_run('dead', 'How many?')\n"
         "store.append('dead', StepStarted(1))\n"
         "store.append('dead', StepEnded(1, 2.0, Usage(100, 5), 'searched', ''))\n"
-        "store.append('dead', StepStarted(2))\n",
+        "store.append('dead', StepStarted(2))\n"
+        "store.append('dead', ThoughtWritten(2, 'Mars has '))\n"
+        "store.append('dead', ThoughtWritten(2, 'two moons.'))\n"
+        "store.append('dead', StepStarted(3))\n"
+        "store.ledger('dead').snapshot('library://mars.md', 'Mars', 'Mars has two moons.')\n",
         path,
     )
-    assert store.end_orphans("The app was ended.") == 1
+    assert end_orphans(store, "The app was ended.") == 1
     end = store.events("dead")[-1][1]
     assert isinstance(end, RunEnded)
     assert (end.outcome, end.reason, end.usage, end.steps) == (
@@ -105,24 +110,28 @@ def test_a_run_whose_process_is_gone_is_closed_when_the_app_starts_again(store: 
         Usage(100, 5),
         1,
     )
+    assert end.answer == "Mars has two moons."
+    assert [(source.url, source.place) for source in end.sources] == [
+        ("library://mars.md", "read, but not quoted")
+    ]
     record = store.run("dead")
     assert record is not None
     assert record.outcome is Outcome.FAILED
-    assert store.end_orphans("The app was ended.") == 0
+    assert end_orphans(store, "The app was ended.") == 0
 
 
 def test_a_run_of_a_process_that_lives_is_left_alone_by_another_one_that_starts(
     store: Store, path: Path
 ) -> None:
     store.create_run("mine", "How many?")
-    assert in_another_process("print(store.end_orphans('ended'))", path) == "0"
-    assert store.end_orphans("ended") == 0
+    assert in_another_process("print(end_orphans(store, 'ended'))", path) == "0"
+    assert end_orphans(store, "ended") == 0
 
 
 def test_a_process_that_got_the_number_of_a_dead_one_does_not_keep_its_run_open(store: Store) -> None:
     store.create_run("r", "How many?")
-    store._db.execute("UPDATE runs SET process = ?", (f"{os.getppid()} 1",))
-    assert store.end_orphans("ended") == 1
+    store._database.connection.execute("UPDATE runs SET process = ?", (f"{os.getppid()} 1",))
+    assert end_orphans(store, "ended") == 1
 
 
 def test_many_threads_write_one_log_and_no_event_is_lost_or_doubled(store: Store) -> None:
@@ -184,7 +193,7 @@ def test_the_ledger_of_a_run_tells_what_was_tried_listed_and_read_in_order(store
 def test_a_page_read_by_two_runs_is_kept_once(store: Store) -> None:
     for run in ("r", "s"):
         store.ledger(run).snapshot("http://a.example/", "A", "the same text" * 1000)
-    assert store._db.execute("SELECT count(*) FROM texts").fetchone() == (1,)
+    assert store._database.connection.execute("SELECT count(*) FROM texts").fetchone() == (1,)
     assert store.snapshots("r")[0].text == store.snapshots("s")[0].text
 
 
@@ -199,10 +208,12 @@ def test_a_page_is_served_from_the_cache_until_it_is_too_old(path: Path) -> None
     store.page_cache().put("http://a.example", page)
     assert store.page_cache().get("http://a.example") == page
     assert store.page_cache().get("http://b.example") is None
-    store._db.execute("UPDATE page_cache SET time = time - 61")
+    store._database.connection.execute("UPDATE page_cache SET time = time - 61")
     assert store.page_cache().get("http://a.example") is None
     store.page_cache().put("http://b.example", page)
-    assert store._db.execute("SELECT url FROM page_cache").fetchall() == [("http://b.example",)]
+    assert store._database.connection.execute("SELECT url FROM page_cache").fetchall() == [
+        ("http://b.example",)
+    ]
 
 
 def test_the_cache_lets_the_oldest_pages_go_when_it_is_full_and_keeps_none_if_that_is_wished(
@@ -220,7 +231,7 @@ def test_the_cache_lets_the_oldest_pages_go_when_it_is_full_and_keeps_none_if_th
 def test_a_file_of_an_older_version_gets_the_columns_that_it_lacks(path: Path) -> None:
     store = Store(path)
     for name in ("hops", "replaced_by"):
-        store._db.execute(f"ALTER TABLE attempts DROP COLUMN {name}")
+        store._database.connection.execute(f"ALTER TABLE attempts DROP COLUMN {name}")
     store.close()
     attempt = Attempt(
         "http://a.example", "http://a.example/", 200, "text/html", 5, 0.1, hops=("http://a.example/",)
@@ -243,8 +254,8 @@ def test_steps_of_an_earlier_app_are_read_back_after_a_restart(store: Store, pat
 def test_a_full_disk_does_not_leave_the_readers_of_a_run_waiting(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs.sqlite")
     store.create_run("r", "?")
-    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
-    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = store._database.connection.execute("PRAGMA page_count").fetchone()
+    store._database.connection.execute(f"PRAGMA max_page_count = {pages}")
     for _ in range(200):
         store.append("r", Notice("x" * 500))
     last = store.append("r", RunEnded(Outcome.ANSWERED, "2", (), "", 1.0, Usage(), 1))
@@ -257,8 +268,10 @@ def test_an_event_of_an_older_version_does_not_hide_the_rest_of_a_run(tmp_path: 
     store = Store(tmp_path / "runs.sqlite")
     store.create_run("r", "?")
     store.append("r", Notice("first"))
-    store._db.execute("INSERT INTO events VALUES ('r', 2, 0, '{\"kind\": \"Forgotten\"}')")
-    store._db.execute('INSERT INTO events VALUES (\'r\', 3, 0, \'{"kind": "Notice", "words": 1}\')')
+    store._database.connection.execute("INSERT INTO events VALUES ('r', 2, 0, '{\"kind\": \"Forgotten\"}')")
+    store._database.connection.execute(
+        'INSERT INTO events VALUES (\'r\', 3, 0, \'{"kind": "Notice", "words": 1}\')'
+    )
     assert [event for _, event in store.events("r")] == [Notice("first")]
 
 
@@ -267,8 +280,8 @@ def test_a_full_disk_loses_the_pages_and_the_addresses_of_a_run_but_not_the_run(
 ) -> None:
     store = Store(tmp_path / "runs.sqlite")
     store.create_run("r", "?")
-    (pages,) = store._db.execute("PRAGMA page_count").fetchone()
-    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = store._database.connection.execute("PRAGMA page_count").fetchone()
+    store._database.connection.execute(f"PRAGMA max_page_count = {pages}")
     ledger, long = store.ledger("r"), "x" * 10_000
     ledger.attempt(
         Attempt(f"http://a.example/{long}", "http://a.example/", 200, "text/html", 1, 0.1, False, "")
