@@ -43,7 +43,9 @@ class Frame:
             self.pieces.append(words)
             return
         core = " ".join(words.split())
-        if core:
+        if core == words:
+            self.put(core)
+        elif core:
             self.put(core, words[0].isspace())
             self.space = words[-1].isspace()
         else:

@@ -42,9 +42,10 @@ class Gathered(Protocol):
 def grid_text(table: Gathered) -> str:
     """A table as Markdown; one that only arranges a page as its cells one after the other."""
     rows = [row for row in table.rows if row]
-    if not any(cell.text for row in rows for cell in row):
+    cells = [cell for row in rows for cell in row]
+    if not any(cell.text for cell in cells):
         return table.caption
-    if _is_layout(table, rows):
+    if _is_layout(table, rows, cells):
         return "\n\n".join(part for part in [table.caption, *(_laid_out(row) for row in rows)] if part)
     titles = [table.caption] if table.caption else []
     heads = table.heads
@@ -76,15 +77,15 @@ def _heads(rows: list[list[Cell]]) -> int:
     return count
 
 
-def _is_layout(table: Gathered, rows: list[list[Cell]]) -> bool:
+def _is_layout(table: Gathered, rows: list[list[Cell]], cells: list[Cell]) -> bool:
     if table.nested or table.element.get("role") in ("presentation", "none"):
         return True
     if max(map(len, rows)) == 1:
         return True
-    has_headings = table.heads or any(cell.header for row in rows for cell in row)
-    longest = max(len(cell.text) for row in rows for cell in row)
-    blocks = max(cell.text.count("\n\n") for row in rows for cell in row)
-    return not has_headings and (longest > 1500 or (blocks > 2 and longest > 300))
+    if table.heads or any(cell.header for cell in cells):
+        return False
+    longest = max(len(cell.text) for cell in cells)
+    return longest > 1500 or (longest > 300 and any(cell.text.count("\n\n") > 2 for cell in cells))
 
 
 def _laid_out(row: list[Cell]) -> str:
