@@ -86,9 +86,9 @@ BINARY = {
 }
 # Known by their type or name.
 TEXT = {
-    "csv": Format("a table", delimited_document, ".csv .tsv .tab", "text/csv text/tab-separated-values", apart=False),
+    "csv": Format("a table", delimited_document, ".csv .tsv .tab", "text/csv text/tab-separated-values"),
     "markdown": Format("a Markdown text", markdown_document, ".md .markdown", "text/markdown", apart=False),
-    "json": Format("JSON", json_document, ".json .jsonl .ndjson .geojson .ipynb", "application/x-ndjson application/jsonl", apart=False),
+    "json": Format("JSON", json_document, ".json .jsonl .ndjson .geojson .ipynb", "application/x-ndjson application/jsonl"),
     "xml": Format("XML", xml_document, ".xml .rss .atom .nxml .opml .kml .gpx .xsd", "text/xml application/xml"),
     "mail": Format("a message", message_document, ".eml", "message/rfc822", opened=archive.open_message),
     "html": Format("a web page", page_document, ".html .htm .xhtml", "text/html application/xhtml+xml", apart=False),

@@ -165,9 +165,21 @@ def test_files_are_read_where_the_kernel_gives_less(monkeypatch: pytest.MonkeyPa
     """At level 2 no file can be opened any more, so an encoding that is needed late must be there already."""
     if level == 2 and not seccomp.filters_here():
         pytest.skip("this kernel takes no filters")
-    monkeypatch.setattr(apart, "_SERVER", server(f"forkserver._level = lambda: {level}"))
+    monkeypatch.setattr(apart, "_SERVER", server(f"forkserver.strongest_lock = lambda: forkserver.Lock({level})"))
     assert read("found = b'\\x82\\xa0'.decode('cp932'), b'\\xa4'.decode('iso8859-15')") == "('あ', '€')"
 
 
 def test_what_crosses_is_whole(captured: Callable[[str], str]) -> None:
     assert captured("found = 'é' * 500_000 + chr(0xD800) + '.'") == "é" * 500_000 + chr(0xD800) + "."
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("a.csv", b"a,b\n1,2\n"), ("a.json", b"[1]"), ("a.jsonl", b'{"a":1}\n{"a":2}\n'), ("a.xml", b"<a/>")],
+)
+def test_tables_and_data_of_strangers_are_not_taken_apart_in_the_app(
+    monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+) -> None:
+    monkeypatch.setattr(apart, "_SERVER", apart.ForkServer("raise SystemExit"))
+    with pytest.raises(DocumentError, match="cannot be read within"):
+        read_bytes(content, name=name)

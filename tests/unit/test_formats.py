@@ -216,6 +216,27 @@ def test_notebooks_feeds_records_and_maps_read_as_what_they_are() -> None:
     assert "| Oslo | Point | 10.7, 59.9 |" in shown(json.dumps(places).encode(), "a.geojson")
 
 
+def test_json_nested_to_be_shown_as_a_mountain_of_blanks_is_shown_as_it_stands() -> None:
+    hostile = b"[" * 900 + b",".join([b"1"] * 50_000) + b"]" * 900
+    assert shown(hostile, "a.json") == hostile.decode()
+    assert shown(b"[[[[1]]]]", "a.json").count("\n") == 8
+
+
+def test_rows_and_columns_past_any_reader_are_left_out_and_told() -> None:
+    wide = read_bytes(b"a," * 20_000 + b"\n1,2\n", name="a.csv")
+    assert "first 16,384 columns" in wide.note
+    assert wide.markdown.startswith("| a | a |")
+    # Rows are shown as wide as the widest: few bytes would make gigabytes.
+    ragged = read_bytes(b"," * 1_000 + b"x\n" + b"a\n" * 3_000, name="a.csv")
+    assert "first 1,998 rows" in ragged.note
+    late = read_bytes(b"a\n" * 3_000 + b"," * 1_000 + b"x\n", name="a.csv")
+    assert "first 3,000 rows" in late.note
+    records = read_bytes(b'{"a":1}\n' * 100_001, name="a.jsonl")
+    assert "first 100,000 of 100,001 records" in records.note
+    keys = read_bytes(b"\n".join(b'{"k%d":1}' % n for n in range(3_000)), name="a.jsonl")
+    assert keys.markdown.startswith('{\n "k0": 1\n}')
+
+
 def test_a_database_shows_its_tables_and_runs_nothing_of_its_own() -> None:
     with closing(sqlite3.connect(":memory:")) as database:
         database.execute('CREATE TABLE "odd ""name" (id INTEGER, note TEXT, raw BLOB)')

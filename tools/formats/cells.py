@@ -8,6 +8,7 @@ from typing import Protocol
 
 _PLACE = re.compile(r"\$?([A-Za-z]{1,3})\$?(\d{1,7})")
 MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576
+MAX_TABLE_CELLS = 2_000_000  # of a table that is text; what is empty beside its rows is counted
 
 
 class DateStyles(Protocol):

@@ -4,6 +4,7 @@ import csv
 import io
 
 from tools.errors import DocumentError
+from tools.formats.cells import MAX_COLUMNS, MAX_TABLE_CELLS
 from tools.formats.source import Source
 from tools.page import Document
 from tools.tables import table_text
@@ -13,14 +14,28 @@ def delimited_document(source: Source) -> Document:
     """A CSV or TSV file as a table. Raises DocumentError."""
     text = source.text()
     try:
-        rows = tuple(
-            tuple(row) for row in csv.reader(io.StringIO(text), delimiter=_delimiter(text)) if any(row)
-        )
+        rows, note = _rows(text)
     except csv.Error:  # a field of over 128 KB: no table that anybody can read
         return source.document(text)
     if not rows:
         raise DocumentError(f"{source.shown} has no rows: there is nothing to read in it.")
-    return source.document(table_text(rows[0], rows[1:]), sheets=(rows,))
+    return source.document(table_text(rows[0], rows[1:]), note=note, sheets=(tuple(rows),))
+
+
+def _rows(text: str) -> tuple[list[tuple[str, ...]], str]:
+    """The rows, and what of them was left out. A row counts as wide as the widest before it, as it is shown."""
+    rows: list[tuple[str, ...]] = []
+    width, note = 0, ""
+    for row in csv.reader(io.StringIO(text), delimiter=_delimiter(text)):
+        if not any(row):
+            continue
+        if len(row) > MAX_COLUMNS:
+            note = f"only the first {MAX_COLUMNS:,} columns were read"
+        width = max(width, min(len(row), MAX_COLUMNS))
+        if (len(rows) + 1) * width > MAX_TABLE_CELLS:
+            return rows, f"only the first {len(rows):,} rows were read"
+        rows.append(tuple(row[:MAX_COLUMNS]))
+    return rows, note
 
 
 def _delimiter(text: str) -> str:

@@ -2,16 +2,20 @@
 
 import json
 import re
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from tools.formats.article import article_text, is_article
+from tools.formats.cells import MAX_TABLE_CELLS
 from tools.formats.source import Source
 from tools.formats.xml import Element, attribute, child, every, local, parse
 from tools.page import Document, escaped
 from tools.tables import table_text
 from tools.webpage import html_document
 
-_MAX_SHOWN = 30_000_000
+_MAX_INDENTED = 20_000_000
+_MOST_GROWN, _SHORT = 8, 100_000  # deep nesting would be shown as blanks
 _MAX_ROWS = 100_000
 _MAX_COLUMNS = 60
 _MAX_CELL = 300
@@ -24,8 +28,10 @@ def json_document(source: Source) -> Document:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        records = _lines(text)
-        return _records(source, records, "") if records else source.document(text)
+        records, count = _lines(text)
+        return _records(source, records, "", count) if records else source.document(text)
+    except MemoryError:
+        return source.document(text, note="it is too large to be taken apart, and is shown as it stands")
     if isinstance(value, dict) and isinstance(value.get("cells"), list) and "nbformat" in value:
         return notebook_document(source, value)
     if (
@@ -42,11 +48,24 @@ def json_document(source: Source) -> Document:
         and _flat(value)
     ):
         return _records(source, value, "")
+    return source.document(_indented([value], len(text)) or text)
+
+
+def _indented(values: Sequence[object], size: int) -> str:
+    """JSON values of `size` characters, a line for each thing in them; nothing when that would be far too long."""
+    longest = min(_MAX_INDENTED, max(_MOST_GROWN * size, _SHORT))
+    encoder = json.JSONEncoder(indent=1, ensure_ascii=False)
+    pieces: list[str] = []
+    length = 0
     try:
-        shown = json.dumps(value, indent=1, ensure_ascii=False) if len(text) < _MAX_SHOWN else text
+        for piece in (piece for value in values for piece in chain(["\n\n"], encoder.iterencode(value))):
+            length += len(piece)
+            if length > longest:
+                return ""
+            pieces.append(piece)
     except (ValueError, RecursionError):
-        shown = text
-    return source.document(shown)
+        return ""
+    return "".join(pieces)
 
 
 def notebook_document(source: Source, value: dict[str, Any]) -> Document:
@@ -93,19 +112,19 @@ def _joined(value: object) -> str:
     return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
 
 
-def _lines(text: str) -> list[dict[str, Any]]:
-    """The records of JSON lines; nothing when a line is something else."""
-    records = []
-    for line in text.split("\n"):
-        if line.strip():
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                return []
-            if not isinstance(record, dict):
-                return []
-            records.append(record)
-    return records
+def _lines(text: str) -> tuple[list[dict[str, Any]], int]:
+    """The first records of JSON lines, and how many there are; nothing when a line is something else."""
+    records: list[dict[str, Any]] = []
+    lines = [line for line in text.split("\n") if line.strip()]
+    for line in lines[:_MAX_ROWS]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return [], 0
+        if not isinstance(record, dict):
+            return [], 0
+        records.append(record)
+    return records, len(lines)
 
 
 def _flat(records: list[dict[str, Any]]) -> bool:
@@ -118,14 +137,17 @@ def _flat(records: list[dict[str, Any]]) -> bool:
     )
 
 
-def _records(source: Source, records: list[dict[str, Any]], note: str) -> Document:
+def _records(source: Source, records: list[dict[str, Any]], note: str, count: int = 0) -> Document:
+    """The document of records, of which there are `count` in all."""
+    count = count or len(records)
     columns = list(dict.fromkeys(str(key) for record in records[:_MAX_ROWS] for key in record))
-    if not _flat(records):
-        shown = "\n\n".join(json.dumps(record, indent=1, ensure_ascii=False) for record in records)
-        return source.document(shown, note=note)
-    rows = tuple(tuple(_value(record.get(column)) for column in columns) for record in records[:_MAX_ROWS])
-    if len(records) > _MAX_ROWS:
-        note = f"only the first {_MAX_ROWS:,} of {len(records):,} records were read"
+    if not _flat(records) or len(columns) > _MAX_COLUMNS:
+        shown = _indented(records, len(source.content)) if len(records) == count else ""
+        return source.document(shown or source.text().strip(), note=note)
+    most = min(_MAX_ROWS, MAX_TABLE_CELLS // max(1, len(columns)))
+    rows = tuple(tuple(_value(record.get(column)) for column in columns) for record in records[:most])
+    if count > most:
+        note = f"only the first {most:,} of {count:,} records were read"
     return source.document(table_text(columns, rows), note=note, sheets=((tuple(columns), *rows),))
 
 
