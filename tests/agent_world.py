@@ -92,12 +92,12 @@ class App:
         files: Sequence[Path] = (),
         *,
         session: Session | None = None,
-        seconds: float = 20,
+        seconds: float = 60,
     ) -> Told:
         """Ask and wait for the end."""
         return self.told((session or self.session).ask(question, files), seconds)
 
-    def told(self, run: Run, seconds: float = 20) -> Told:
+    def told(self, run: Run, seconds: float = 60) -> Told:
         """What the log says once the run has ended."""
         assert run.wait(seconds), "the run does not end"
         return Told(run, [event for _, event in self.services.store.events(run.id)])
@@ -118,7 +118,7 @@ class MakeWorld(Protocol):
         """An app whose model answers from `script`. `server`: options of the ScriptedEndpoint."""
 
 
-def until(condition: Callable[[], object], seconds: float = 10) -> None:
+def until(condition: Callable[[], object], seconds: float = 30) -> None:
     """Wait for what another thread does."""
     deadline = time.monotonic() + seconds
     while not condition():

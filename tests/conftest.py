@@ -4,6 +4,10 @@ import shutil
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
+
+# A slow machine is not a failure: what takes long is measured by `make bench`.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")

@@ -75,7 +75,7 @@ def test_who_stops_listening_frees_the_model(server: str) -> None:
     next(stream)
     stream.close()
     assert not visitor.model.last_usage.estimated
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(slot["is_processing"] for slot in httpx.get(f"{server}/slots", timeout=60).json()):
         assert time.monotonic() < deadline, "the server goes on writing"
         time.sleep(0.1)
@@ -106,7 +106,7 @@ def test_the_model_is_gone_from_memory_when_the_app_is_killed(gguf: Path) -> Non
         child = int(parent.stdout.readline())
         os.kill(child, 0)
         parent.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{child}/exe").exists():
         assert time.monotonic() < deadline, "the child lives on"
         time.sleep(0.05)

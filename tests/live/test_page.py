@@ -44,7 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield re.findall(r"is at (http\S+)", said)[0]
     finally:
         app.terminate()
-        app.wait(30)
+        app.wait(60)
 
 
 def test_a_visitor_of_a_fresh_machine_sees_the_embedded_model_answer_an_example(

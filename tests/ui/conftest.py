@@ -49,7 +49,7 @@ def scripted(body: dict[str, Any]) -> Answer:
     asked = json.dumps(body["messages"][1:], ensure_ascii=False)
     step = 1 + sum(message["role"] == "assistant" for message in body["messages"])
     if "slowly" in asked:
-        return reply("word " * 2000, delay=0.05)
+        return reply("word " * 10_000, delay=0.05)
     if "hostile" in asked:
         return (
             reply(HOSTILE, usage=(1200, 40)),
@@ -117,7 +117,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture
 def tab(page: Tab, app: App) -> Tab:
     """The app's empty page, opened."""
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(30_000)
     page.goto(app.address)
     page.get_by_role("textbox").wait_for()
     return page

@@ -81,7 +81,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         served.logged()
         yield served
         app.terminate()
-        app.communicate(timeout=20)
+        app.communicate(timeout=60)
 
 
 def outcome(client: httpx.Client, session: str) -> str:
@@ -96,7 +96,7 @@ def outcome(client: httpx.Client, session: str) -> str:
 
 def test_a_forged_call_gets_a_sentence_and_leaves_one_line_in_the_log(served: Served) -> None:
     told, calls = [], 0
-    with httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         functions = [each["id"] for each in client.get("/config").json()["dependencies"]]
         forged = [(function, data, None) for function in functions for data in WRONG]
         forged += [(function, [], picked) for function in functions for picked in PICKED]
@@ -162,7 +162,7 @@ ODD_REQUESTS: list[tuple[str, str, Any]] = [
 
 
 def test_odd_requests_get_short_answers_and_no_file_of_the_host(served: Served) -> None:
-    with httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=60) as client:
         for method, path, body in ODD_REQUESTS:
             content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
             text = ""

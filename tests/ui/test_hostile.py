@@ -67,7 +67,7 @@ def test_the_policy_of_the_page_refuses_nothing_that_the_page_needs(page: Tab, a
     )
     page.goto(app.address)
     ask(page, "Draw the lengths of the Orme and the Quill.")
-    expect(ended(page)).to_be_visible(timeout=20_000)
+    expect(ended(page)).to_be_visible()
     step(page, 1).click()
     expect(page.get_by_role("img", name="figure")).to_be_visible()
     page.locator("input[type=file]").set_input_files(notes)

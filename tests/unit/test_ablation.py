@@ -72,8 +72,8 @@ def test_a_bare_model_that_fails_is_cut_off_or_is_stopped_is_told_as_such(world:
     cut, _ = bare(world, reply("I think that", finish_reason="length"))
     assert (cut.outcome, cut.reason) == (Outcome.PARTIAL, "The reply was cut off at its longest.")
     halt = Halt("The evaluation ended before the answer.", interrupted=True)
-    stopped, _ = bare(world, reply("late", silent=5), watch=lambda usage: halt)
-    assert (stopped.outcome, stopped.interrupted, stopped.seconds < 4) == (Outcome.STOPPED, True, True)
+    stopped, _ = bare(world, reply("late", silent=200), watch=lambda usage: halt)
+    assert (stopped.outcome, stopped.interrupted) == (Outcome.STOPPED, True)
 
 
 def arm_folder(root: Path, arm: str, right: set[int], asked: int = COUNT, **about: Any) -> None:

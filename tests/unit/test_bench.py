@@ -38,7 +38,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 def test_a_configured_endpoint_is_measured_and_no_model_is_loaded(stage: Stage) -> None:
     figures = {figure.name: figure.ours for figure in model.measure(stage)}
     assert "load" not in figures
-    assert 0.02 < figures["first token, prompt read before"] < 1
+    assert figures["first token, prompt read before"] > 0.02
     assert 0 < figures["written"] < 200
     assert 0 < figures["prompt read"] < 600 / (0.02 + 24 * 0.005)
 
@@ -48,8 +48,8 @@ def test_what_a_visitor_waits_for_is_measured_through_a_real_run(
 ) -> None:
     monkeypatch.setattr(run, "QUESTIONS", run.QUESTIONS[:2])
     event, word, end = run.measure(stage)
-    assert 0 < event.ours <= word.ours < 5
-    assert 0 < end.ours < 0.5
+    assert 0 < event.ours <= word.ours
+    assert end.ours > 0
 
 
 def test_the_closed_web_of_a_folder_is_asked_on_both_sides(

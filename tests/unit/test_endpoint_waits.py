@@ -5,8 +5,8 @@ import gc
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -18,6 +18,7 @@ from agent.errors import (
 )
 from agent.model.capabilities import Capabilities
 from agent.model.endpoint import EndpointModel
+from tests.agent_world import until
 from tests.asking import QUESTION, failing, model_of
 from tests.scripted_endpoint import (
     ScriptedEndpoint,
@@ -63,7 +64,7 @@ def test_the_wait_that_the_server_asks_for_is_kept():
     began = time.monotonic()
     content, sentences, _ = waited(overloaded(retry_after="1"), reply("ok"))
     assert content == "ok"
-    assert 1.0 <= time.monotonic() - began < 1.6
+    assert time.monotonic() - began > 0.9
     assert sentences == ["The model is busy or waking up; asking again in 1 s."]
 
 
@@ -126,43 +127,44 @@ def test_a_server_that_is_gone_is_asked_again_and_then_told():
 
 
 def test_a_server_that_stays_silent_is_given_up():
-    error, _ = failing(reply("x", silent=5), first_token_timeout=0.2, retries=0)
+    error, _ = failing(reply("x", silent=200), first_token_timeout=0.2, retries=0)
     assert isinstance(error, StreamCut)
 
 
 def test_a_stream_that_stands_still_is_given_up():
-    error, _ = failing(reply("x y z", delay=5), stall_timeout=0.2)
+    error, _ = failing(reply("x y z", delay=200), stall_timeout=0.2)
     assert isinstance(error, StreamCut)
 
 
-def stopped_after(seconds: float, model: EndpointModel) -> float:
-    """Seconds from setting `cancel` until the call has raised Stopped."""
-    set_at = [0.0]
+def is_stopped(model: EndpointModel, when: Callable[[], object]) -> None:
+    """A call that would take minutes ends in Stopped once `cancel` is set."""
 
     def stop() -> None:
-        set_at[0] = time.monotonic()
+        until(when)
         model.cancel.set()
 
-    timer = threading.Timer(seconds, stop)
-    timer.start()
+    threading.Thread(target=stop).start()
     with pytest.raises(Stopped):
         model.generate(QUESTION)
-    return time.monotonic() - set_at[0]
 
 
 @pytest.mark.parametrize("flavour", ["tgi", "llama.cpp"])
 def test_stop_works_while_the_server_is_silent_and_the_server_notices(flavour):
-    with ScriptedEndpoint([reply("late", silent=20)], flavour=flavour) as endpoint:
+    with ScriptedEndpoint([reply("late", silent=200)], flavour=flavour) as endpoint:
         model = model_of(endpoint)
-        assert stopped_after(0.2, model) < 0.2
-        assert endpoint.requests[-1].hung_up.wait(0.5)
+        is_stopped(model, lambda: endpoint.chats)
+        assert endpoint.requests[-1].hung_up.wait(30)
     assert model.usage.estimated and model.usage.prompt_tokens > 0
 
 
 def test_stop_works_in_the_middle_of_a_reply_and_the_server_notices():
-    with ScriptedEndpoint([reply("word " * 500, delay=0.02)]) as endpoint:
-        assert stopped_after(0.2, model_of(endpoint)) < 0.2
-        assert endpoint.requests[-1].hung_up.wait(0.5)
+    with ScriptedEndpoint([reply("word " * 10_000, delay=0.02)]) as endpoint:
+        stream = (model := model_of(endpoint)).generate_stream(QUESTION)
+        assert next(stream).content == "word"
+        model.cancel.set()
+        with pytest.raises(Stopped):
+            list(stream)
+        assert endpoint.requests[-1].hung_up.wait(30)
 
 
 def test_a_run_that_was_stopped_already_asks_nothing():
@@ -175,8 +177,8 @@ def test_a_run_that_was_stopped_already_asks_nothing():
 
 
 def test_stop_works_while_waiting_for_an_overloaded_server():
-    with ScriptedEndpoint([overloaded(retry_after="60")]) as endpoint:
-        assert stopped_after(0.2, model_of(endpoint)) < 0.2
+    with ScriptedEndpoint([overloaded(retry_after="200")]) as endpoint:
+        is_stopped(model_of(endpoint, max_wait=600), lambda: endpoint.chats)
 
 
 def test_stop_works_while_the_connection_is_not_even_made():
@@ -188,26 +190,30 @@ def test_stop_works_while_the_connection_is_not_even_made():
             waiting.connect_ex(listener.getsockname())
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         model = EndpointModel(url, Capabilities("tgi", "tgi", "m"), retries=0)
-        assert stopped_after(0.2, model) < 0.2
+        is_stopped(model, lambda: threading.Event().wait(0.2) or True)
 
 
 def test_who_stops_listening_ends_the_generation_too():
-    with ScriptedEndpoint([reply("word " * 500, delay=0.02)]) as endpoint:
+    with ScriptedEndpoint([reply("word " * 10_000, delay=0.02)]) as endpoint:
         stream = model_of(endpoint).generate_stream(QUESTION)
         assert next(stream).content == "word"
         stream.close()
-        assert endpoint.requests[-1].hung_up.wait(0.5)
+        assert endpoint.requests[-1].hung_up.wait(30)
 
 
 def test_two_runs_at_once_do_not_stop_each_other():
-    with ScriptedEndpoint(lambda body: reply("word " * 20, delay=0.02)) as endpoint:
+    with ScriptedEndpoint(lambda body: reply("word " * 100, delay=0.02)) as endpoint:
         first, second = model_of(endpoint), model_of(endpoint)
         answers: list[str] = []
         other = threading.Thread(target=lambda: answers.append(second.generate(QUESTION).content))
         other.start()
-        stopped_after(0.1, first)
+        stream = first.generate_stream(QUESTION)
+        next(stream)
+        first.cancel.set()
+        with pytest.raises(Stopped):
+            list(stream)
         other.join()
-    assert answers == ["word " * 20]
+    assert answers == ["word " * 100]
 
 
 def test_no_thread_or_connection_is_left_behind():
@@ -219,13 +225,11 @@ def test_no_thread_or_connection_is_left_behind():
             model.generate_stream(QUESTION).close()
             next(model.generate_stream(QUESTION))
             gc.collect()
-        deadline = time.monotonic() + 2
-        while threading.active_count() > before and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert threading.active_count() <= before
+        until(lambda: threading.active_count() <= before)
 
 
 def test_tokens_are_shown_as_they_come():
-    with ScriptedEndpoint([reply("a b c d e", delay=0.05)]) as endpoint:
-        times = [time.monotonic() for _ in model_of(endpoint).generate_stream(QUESTION)]
-    assert sum(later - earlier > 0.03 for earlier, later in pairwise(times)) >= 4
+    with ScriptedEndpoint([reply("word " * 10_000, delay=0.02)]) as endpoint:
+        stream = model_of(endpoint).generate_stream(QUESTION)
+        assert "".join(next(stream).content for _ in range(5)).startswith("word word")
+        stream.close()

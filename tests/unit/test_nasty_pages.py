@@ -1,7 +1,6 @@
 """The live web's nasty behaviours, one test for each: 35 to 45, pages."""
 
 import json
-import time
 
 import pytest
 
@@ -129,11 +128,9 @@ def test_43_a_page_of_megabytes_is_paged_and_searched_across_its_pages() -> None
     )
     with LocalWeb({"/": f"<body>{rows}"}) as web:
         browser = reader()
-        started = time.monotonic()
         assert browser.visit(web.url()).pages > 40
         assert "number 5932 has" in browser.find("paragraph number 5932").text
         assert "a link to 777" in browser.find("a link to 777").text
-        assert time.monotonic() - started < 60
 
 
 def test_44_text_that_nobody_sees_does_not_reach_the_model() -> None:

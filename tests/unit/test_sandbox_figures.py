@@ -96,7 +96,7 @@ def test_a_forged_figure_of_too_many_bytes_loses_the_box(drawing):
     code = (
         "import sys\nchannel = sys.stdout._channel\nblob = bytes(200_000)\n"
         "channel.send({'op': 'figure', 'step': channel.step, 'at': 0, 'n': len(blob)}, [blob])\n"
-        "import time; time.sleep(5)"
+        "import time; time.sleep(100)"
     ).replace("channel.step", "sys.stdout._step")
     with pytest.raises(BoxLost, match="a figure with too many bytes"):
         drawing(code)

@@ -189,8 +189,8 @@ def test_a_step_that_must_be_ended_is_undone_and_earlier_variables_are_kept(
 
 
 def test_time_in_tools_does_not_count(new_box: Callable[..., SandboxExecutor]) -> None:
-    box = new_box(Limits(step_seconds=0.3))
-    box.send_tools({"wait": lambda: time.sleep(0.5)})
+    box = new_box(Limits(step_seconds=2))
+    box.send_tools({"wait": lambda: time.sleep(2.5)})
     assert box("wait()\n'done'").output == "done"
 
 
@@ -207,7 +207,7 @@ def test_stop_ends_whatever_it_does_and_leaves_no_process(
     with pytest.raises(Stopped):
         box(code)
     box.cleanup()
-    until(lambda: group not in {_group(stat) for stat in Path("/proc").glob("[0-9]*/stat")}, 2)
+    until(lambda: group not in {_group(stat) for stat in Path("/proc").glob("[0-9]*/stat")})
 
 
 def test_the_final_answer_ends_the_step(new_box: Callable[..., SandboxExecutor]) -> None:

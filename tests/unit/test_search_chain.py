@@ -17,15 +17,18 @@ from tools.search.wikipedia import WikipediaSearch
 class Place:
     """A place to search that answers as it is told."""
 
-    def __init__(self, name: str, *answers: object, local: bool = False, seconds: float = 0) -> None:
+    def __init__(
+        self, name: str, *answers: object, local: bool = False, silent: threading.Event | None = None
+    ) -> None:
         self.name, self.local, self.home = name, local, "" if local else f"https://{name}.example/"
         self.asked: list[str] = []
-        self._answers, self._seconds = answers, seconds
+        self._answers, self._silent = answers, silent
         self.filters: frozenset[Filter] = frozenset()
 
     def search(self, query: str, limit: int, filters: Filters = NO_FILTERS) -> list[SearchResult]:
         self.asked.append(query)
-        time.sleep(self._seconds)
+        if self._silent is not None:
+            self._silent.wait(60)
         answer = self._answers[min(len(self.asked), len(self._answers)) - 1]
         if isinstance(answer, Exception):
             raise answer
@@ -81,28 +84,26 @@ def test_when_no_place_can_search_the_failure_names_them() -> None:
 
 
 def test_a_dead_web_costs_one_short_wait_and_then_none() -> None:
-    web = Place("web", hits("web"), seconds=5)
+    over = threading.Event()
+    web = Place("web", hits("web"), silent=over)
     chain = SearchChain([web, Place("library", hits("library", 1), local=True)], patience=0.3)
-    started = time.monotonic()
     results = chain.search("x")
     assert titles(results) == ["library 1"]
     assert results.note == "the web did not answer, only the library was searched"
     assert chain.status() == "library only: the web does not answer"
-    assert time.monotonic() - started < 0.9
-    started = time.monotonic()
     chain.search("y")
-    assert time.monotonic() - started < 0.25
     assert web.asked == ["x"]
+    over.set()
 
 
 def test_a_provider_is_asked_again_after_its_cooldown() -> None:
     web = Place("web", SearchError("429 too many requests"), hits("web", 1))
-    chain = SearchChain([web], mode="web", cooldown=0.1)
+    chain = SearchChain([web], mode="web", cooldown=2)
     with pytest.raises(SearchError):
         chain.search("x")
     with pytest.raises(SearchError, match="429"):
         chain.search("x")
-    time.sleep(0.12)
+    time.sleep(2.1)
     assert titles(chain.search("x")) == ["web 1"]
     assert len(web.asked) == 2
 
@@ -136,22 +137,20 @@ def test_the_mode_decides_where_is_searched() -> None:
 
 
 def test_the_probe_returns_at_once_and_spares_the_first_search_a_dead_web() -> None:
-    asked = threading.Event()
+    asked, told = threading.Event(), threading.Event()
 
     def unreachable(home: str) -> bool:
         asked.set()
-        time.sleep(0.2)
+        assert told.wait(60)
         return False
 
-    web = Place("web", hits("web"), seconds=3)
+    web = Place("web", hits("web"))
     chain = SearchChain([web, Place("library", hits("library", 1), local=True)], reachable=unreachable)
-    started = time.monotonic()
     chain.probe()
-    assert time.monotonic() - started < 0.25
     assert "checking" in chain.status()
+    assert asked.wait(30)
+    told.set()
     assert titles(chain.search("x")) == ["library 1"]
-    assert time.monotonic() - started < 1
-    assert asked.is_set()
     assert web.asked == []
 
 

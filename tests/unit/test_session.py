@@ -50,7 +50,7 @@ def test_only_the_last_answers_are_sent_along_and_long_ones_cut(world: MakeWorld
 
 
 def test_a_second_question_waits_for_the_first(world: MakeWorld) -> None:
-    app = world(reply("late", silent=30))
+    app = world(reply("late", silent=200))
     run = app.session.ask(QUESTION)
     with pytest.raises(TooManyRuns, match=r"^A run is still going on here: wait for its answer or stop it"):
         app.session.ask("Another?")
@@ -116,7 +116,7 @@ def test_two_visitors_share_no_variable_no_memory_no_file_and_no_page(
 
 
 def test_two_runs_go_on_at_once(world: MakeWorld) -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def met(_: object) -> object:
         both.wait()  # neither reply comes before both were asked for
@@ -189,7 +189,7 @@ def test_a_session_that_idles_for_long_is_freed_when_the_next_one_comes(world: M
 
 
 def test_when_the_app_ends_a_run_that_goes_on_is_stopped_and_says_so(world: MakeWorld) -> None:
-    app = world(reply("late", silent=30))
+    app = world(reply("late", silent=200))
     run = app.session.ask(QUESTION)
     until(lambda: app.endpoint.chats)
     app.sessions.close_all()

@@ -53,7 +53,7 @@ def test_who_finds_the_model_at_work_waits_in_line_and_is_told_each_place():
             thread.start()
             until(lambda name=name, place=place: told[name] == [place])
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     assert served == ["b", "c", "d"]
     assert told["b"] == [1] and set(told["d"]) <= {1, 2, 3}
     with slots.taken(Conversation(), never) as number:
@@ -80,8 +80,8 @@ def test_stop_leaves_the_line_at_once_and_the_others_move_up():
         second.start()
         until(lambda: places == [2])
         stop.set()
-        first.join(0.2)
+        first.join(30)
         assert not first.is_alive()
         until(lambda: places == [2, 1])
-    second.join(5)
+    second.join(30)
     assert slots._line == []

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -141,9 +140,9 @@ def test_a_call_that_was_cut_off_is_not_completed(codeless: MakeWorld) -> None:
 
 def test_what_a_model_writes_after_its_call_is_not_waited_for(codeless: MakeWorld) -> None:
     text = json.dumps({"name": "final_answer", "arguments": {"answer": "two"}})
-    app = codeless(reply(pieces=["```json\n", text, *["\n"] * 1000], delay=0.02, finish_reason="length"))
+    app = codeless(reply(pieces=["```json\n", text, *["\n"] * 10_000], delay=0.02, finish_reason="length"))
     assert app.ask(QUESTION).end.answer == "two"
-    assert app.endpoint.requests[-1].hung_up.wait(5)
+    assert app.endpoint.requests[-1].hung_up.wait(30)
 
 
 def test_a_server_that_takes_no_tools_is_asked_in_words(codeless: MakeWorld) -> None:
@@ -219,19 +218,18 @@ def test_the_steps_have_the_same_limit(codeless: MakeWorld) -> None:
 
 def test_stop_need_not_wait_for_a_tool(codeless: MakeWorld) -> None:
     app = codeless(SEARCH)
-    begun = threading.Event()
+    begun, over = threading.Event(), threading.Event()
 
     def slow(*_: Any, **__: Any) -> Any:
         begun.set()
-        time.sleep(3)
+        over.wait(60)
 
     app.services.search.search = slow  # type: ignore[method-assign,assignment]
     run = app.session.ask(QUESTION)
     until(begun.is_set)
-    asked = time.monotonic()
     run.stop()
-    assert run.wait(1)
-    assert time.monotonic() - asked < 1
+    assert run.wait(30)
+    over.set()
     events: list[Event] = app.told(run).events
     assert app.told(run).end.outcome is Outcome.STOPPED
     assert any(isinstance(event, ToolEnded) and not event.ok for event in events)
