@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Protocol
 
 from agent.events import Event, RunEnded
 
 POLL_SECONDS = 0.1
 BEAT_SECONDS = 1.0
+_FEW = 8
 
 
 class Log(Protocol):
@@ -28,9 +29,14 @@ class Reader:
         self._run_id = run_id
         self._seen = 0
 
+    @property
+    def behind(self) -> bool:
+        """Whether there is more; it costs nothing while the run goes on."""
+        return self._log.last_seq(self._run_id) > self._seen
+
     def new(self) -> list[Event]:
         """What was written since the last call; `ended` is true once the last event was given out."""
-        if self._log.last_seq(self._run_id) <= self._seen:
+        if not self.behind:
             return []
         rows = self._log.events(self._run_id, self._seen)
         if rows:
@@ -52,14 +58,19 @@ def follow(log: Log, run_id: str) -> Iterator[list[Event]]:
             time.sleep(POLL_SECONDS)
 
 
-async def follow_live(log: Log, run_id: str) -> AsyncIterator[list[Event]]:
-    """`follow` for an event loop, which reading the log does not hold up."""
+async def follow_live(
+    log: Log, run_id: str, readers: Callable[[], int] = lambda: 1
+) -> AsyncIterator[list[Event]]:
+    """`follow` for an event loop, which reading the log does not hold up.
+
+    `readers`: how many follow a run now; where many do, each is told less often, so that all cost no more than a few.
+    """
     reader = Reader(log, run_id)
     last = time.monotonic()
     while not reader.ended:
-        events = await asyncio.to_thread(reader.new)
+        events = await asyncio.to_thread(reader.new) if reader.behind else []
         if events or time.monotonic() - last >= BEAT_SECONDS:
             last = time.monotonic()
             yield events
         if not reader.ended:
-            await asyncio.sleep(POLL_SECONDS)
+            await asyncio.sleep(POLL_SECONDS * max(1.0, readers() / _FEW))

@@ -15,6 +15,8 @@ from agent.errors import SettingsError
 from ui.doors import Doors, Uploads
 from ui.theme import head, theme
 
+# Calls of the API that are worked on at once, pages that follow a run included: each takes a place, hardly any a thread.
+AT_ONCE = 400
 # Gradio looks here whether a port is free, whatever host it is given.
 _GRADIO_LOOKS = "127.0.0.1"
 # Who listens on all addresses is reached from this machine at this one.
@@ -105,6 +107,7 @@ def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int, host_names
             run_history=False,
             max_file_size=f"{max_file_mb}mb",
             state_session_capacity=1000,
+            max_threads=AT_ONCE,
             footer_links=[],
             app_kwargs={"middleware": [doors]},
             theme=theme(),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import gradio as gr
 
@@ -42,6 +42,9 @@ _NAME_RUN_IN_ADDRESS = """(id) => {
 
 _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 
+# Pages that follow a run at once: less than what `launch` lets in, so that others can still ask and stop.
+MOST_FOLLOWED = 200
+
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
 _KEPT_AS, _MIXED_IN = "open-deep-research", "of-this-browser"
 
@@ -57,6 +60,7 @@ class Page:
         self._sessions = sessions
         self._visitors = Visitors(lambda session: sessions.get(session) is not None, sessions.close)
         self._live: WeakValueDictionary[str, Run] = WeakValueDictionary()
+        self._following: WeakSet[Transcript] = WeakSet()
         self.blocks = GuardedBlocks(
             title=NAME, fill_height=True, fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)
         )
@@ -128,7 +132,12 @@ class Page:
         self._chat.example_select(self._ask_picked, None, begun, **private)
         self._chat.option_select(self._ask_picked, None, begun, **private)
         self._run_id.change(
-            self._show, self._run_id, shown, trigger_mode="multiple", js=_NAME_RUN_IN_ADDRESS, **private
+            self._show,
+            self._run_id,
+            shown,
+            trigger_mode="multiple",
+            js=_NAME_RUN_IN_ADDRESS,
+            **private | {"concurrency_limit": MOST_FOLLOWED},
         )
         self._stop.click(self._stop_run, None, None, **private)
         self._shade.click(None, None, None, js=_TURN_LIGHT_OR_DARK, **private)
@@ -215,7 +224,8 @@ class Page:
             visitor.run = self._live.get(run_id)
         earlier = await self._before(visitor, run_id)
         script, progress = Transcript(run_id), Progress()
-        async for events in follow_live(store, run_id):
+        self._following.add(script)
+        async for events in follow_live(store, run_id, lambda: len(self._following)):
             if page.shows != run_id:
                 return  # the page shows another one by now
             for event in events:

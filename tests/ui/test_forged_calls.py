@@ -176,3 +176,24 @@ def test_odd_requests_get_short_answers_and_no_file_of_the_host(served: Served) 
     log = served.logged()
     assert not re.search(r"Traceback|File \"", log), log[:3000]
     assert 0 < len(log.splitlines()) <= len(ODD_REQUESTS) and SECRET not in log
+
+
+def test_pages_that_follow_a_run_by_the_dozen_do_not_keep_its_visitor_from_stopping_it(
+    served: Served,
+) -> None:
+    with httpx.Client(base_url=served.url, trust_env=False, timeout=30) as client:
+        functions = {each["api_name"]: each["id"] for each in client.get("/config").json()["dependencies"]}
+
+        def begin(name: str, data: list[Any], session: str) -> None:
+            body = {"data": data, "fn_index": functions[name], "session_hash": session, "trigger_id": 1}
+            assert client.post("/gradio_api/queue/join", json=body).is_success
+
+        begin("_ask", [{"text": "Answer slowly.", "files": []}], "owner")
+        run = json.loads(outcome(client, "owner"))["output"]["data"][3]
+        for number in range(60):
+            begin("_show", [run], f"follower{number}")
+        begin("_stop_run", [], "owner")
+        assert json.loads(outcome(client, "owner"))["success"]
+        begin("_show", [run], "owner")
+        assert "Stopped by you" in outcome(client, "owner")
+    served.logged()
