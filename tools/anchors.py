@@ -127,5 +127,5 @@ def _closed(pieces: list[str], words: str) -> tuple[list[str], str]:
 
 
 def _slug(heading: str) -> str:
-    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).casefold()
+    words = re.sub(r"\[([^\[\]]*)\]\([^)]{0,500}\)", r"\1", heading).casefold()
     return "-".join(re.findall(r"[^\W_]+", words))

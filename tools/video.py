@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -15,9 +16,12 @@ from tools.errors import FetchError
 from tools.page import Document
 
 _PLAYER = re.compile(r"\bytInitialPlayerResponse\s*=\s*(?=\{)")
-_CUE = re.compile(r"<(?:text|p)\b([^>]*)>(.*?)</(?:text|p)>", re.DOTALL)
+# A cue ends where the next tag of its kind begins: looking further for its own end would take hours of a hostile file.
+_CUE = re.compile(r"<(?:text|p)\b([^<>]*)>([^<]*(?:<(?!/?(?:text|p)\b)[^<]*)*)")
+_TAG = re.compile(r"<[^<>]*>")
 _START = re.compile(r"\b(?:start=\"(?P<s>[\d.]+)|t=\"(?P<ms>\d+))")
 _PARAGRAPH_SECONDS = 30.0
+_MOST_PLAYERS = 3  # places of a page that may hold the film
 
 
 def video_document(source: str, url: str, read: Callable[[str], bytes]) -> Document | None:
@@ -48,7 +52,7 @@ def video_document(source: str, url: str, read: Callable[[str], bytes]) -> Docum
 
 
 def _player(source: str) -> dict[str, Any]:
-    for found in _PLAYER.finditer(source):
+    for found in islice(_PLAYER.finditer(source), _MOST_PLAYERS):
         try:
             return _dict(json.JSONDecoder().raw_decode(source, found.end())[0])
         except (ValueError, RecursionError):
@@ -108,7 +112,7 @@ def _cues(content: bytes) -> Iterator[tuple[float, str]]:
     for attributes, words in _CUE.findall(text) if events is None else []:
         if found := _START.search(attributes):
             seconds = _number(found["s"]) if found["s"] else _number(found["ms"]) / 1000
-            yield seconds, html.unescape(html.unescape(re.sub(r"<[^>]*>", "", words)))
+            yield seconds, html.unescape(html.unescape(_TAG.sub("", words)))
 
 
 def _paragraphs(cues: Iterator[tuple[float, str]]) -> Iterator[str]:

@@ -15,9 +15,9 @@ _PERHAPS_INVISIBLE = etree.XPath(
     "//@hidden/.. | //@style/.. | //@aria-hidden/.."
 )  # faster than [@hidden or ...]
 _WRAPPERS = re.compile(
-    r"(?i)</?(div|span|font|center|section|article|b|i|u|em|strong|big|small|a|p|main|header|footer|form|label|ins|del)\b[^>]*>"
+    r"(?i)</?(div|span|font|center|section|article|b|i|u|em|strong|big|small|a|p|main|header|footer|form|label|ins|del)\b[^<>]*>"
 )
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def html_document(text: str, *, url: str = "", name: str = "", main_only: bool = True) -> Document:

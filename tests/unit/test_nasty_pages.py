@@ -179,3 +179,22 @@ def test_45_a_place_that_is_not_there_opens_the_first_page_and_reading_goes_on_f
 )  # fmt: skip
 def test_45_find_folds_hyphens_spaces_ligatures_marks_and_widths(text: str, wanted: str) -> None:
     assert FoldedText(text).find_all(wanted)
+
+
+_DEEP = "<div>" * 3000
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/#place", "<h1>" + "[" * 400_000 + "</h1><p>Words of the page.</p>"),
+        ("/#place", "<h1>" + "[](" * 200_000 + "</h1><p>Words of the page.</p>"),
+        ("/", f"<p>Words of the page.</p>{_DEEP}" + "<a " * 200_000),
+        ("/", f"<p>Words of the page.</p>{'<x>' * 3000}" + "<" * 400_000),
+        ("/", "<p>Words of the page.</p><script>" + 'var ytInitialPlayerResponse={"a":{"b":1},' * 20_000),
+    ],
+    ids=["brackets", "links", "open tags", "open marks", "films"],
+)
+def test_a_page_made_to_keep_a_search_busy_for_hours_does_not_stall_the_app(path: str, body: str) -> None:
+    assert visit(body, path, viewport_chars=2_000_000).text

@@ -306,6 +306,12 @@ def test_a_site_that_gives_no_captions_to_programs_is_told_with_what_the_film_is
     assert "All about two moons." in document.markdown and "gave no captions" in document.note
 
 
+@pytest.mark.timeout(60)
+def test_captions_made_to_keep_a_search_busy_for_hours_do_not_stall_the_app() -> None:
+    for came in (b"<p>" * 300_000, b"<p t=" * 300_000, b"<text>" + b"<" * 500_000):
+        assert video_document(watch_page(PLAYER), "https://video.example/", lambda url, came=came: came)
+
+
 def test_a_film_without_captions_says_so() -> None:
     document = video_document(
         watch_page({**PLAYER, "captions": {}}), "https://video.example/", lambda url: b""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from tools.formats.xml import Element, attribute, child
 
 STANDARD_DATES = {14: "d", 15: "d", 16: "d", 17: "d", 18: "t", 19: "t", 20: "t", 21: "t", 22: "dt", 45: "t", 46: "t", 47: "t"} | dict.fromkeys([*range(27, 32), 36, *range(50, 59)], "d") | dict.fromkeys(range(32, 36), "t")  # fmt: skip
-_LITERAL = re.compile(r"\"[^\"]*\"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]", re.IGNORECASE)
+_LITERAL = re.compile(r"\"[^\"]*\"|\\.|_.|\*.|\[(?![hms]+\])[^\[\]]*\]", re.IGNORECASE)
 _INDEXED = (
     "000000 FFFFFF FF0000 00FF00 0000FF FFFF00 FF00FF 00FFFF 000000 FFFFFF FF0000 00FF00 0000FF FFFF00 FF00FF 00FFFF "
     "800000 008000 000080 808000 800080 008080 C0C0C0 808080 9999FF 993366 FFFFCC CCFFFF 660066 FF8080 0066CC CCCCFF "

@@ -14,7 +14,7 @@ Element: TypeAlias = etree._Element
 
 # Only a text whose declarations are visible as bytes is parsed without libxml2's own limits.
 _VISIBLE = re.compile(
-    rb"^(\xef\xbb\xbf)?\s*(<\?xml(?:(?!encoding)[^>])*(encoding\s*=\s*[\"'](utf-8|us-ascii|ascii|iso-8859-\d+|windows-125\d)[\"'][^>]*)?\?>)?\s*<",
+    rb"^(\xef\xbb\xbf)?\s*+(<\?xml(?:(?!encoding)[^>])*(encoding\s*=\s*[\"'](utf-8|us-ascii|ascii|iso-8859-\d+|windows-125\d)[\"'][^>]*)?\?>)?\s*+<",
     re.IGNORECASE,
 )
 
