@@ -24,6 +24,7 @@ _ALSO = re.compile(
 _LONGEST_NOTE = 700
 _LONGEST_PROMO = 200
 _LONGEST_TEASER = 400
+_PARAGRAPHS = 3
 
 
 def drop_asides(root: etree._Element, measures: Masses) -> None:
@@ -80,9 +81,12 @@ def _notes(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
 
 
 def _promos(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
-    """Paragraphs of nothing but a link to elsewhere, that shout or say so."""
+    """Paragraphs of nothing but links to elsewhere: many, or one that shouts or says so."""
     for element in root.iter("p", "div", *HEADINGS):
         here = measures[element]
+        if element.tag == "p" and here.links > 3 and here.linked > 0.85 * here.text:
+            yield element
+            continue
         if (
             not here.links
             or here.links > 3
@@ -98,14 +102,18 @@ def _promos(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
 
 def _teasers(root: etree._Element, measures: Masses) -> Iterator[etree._Element]:
     """Boxes with a link to another article, its picture or headline and a sentence, between an article's own paragraphs."""
+    among: dict[etree._Element, int] = {}
     for element in root.iter("div", "section"):
         here, parent = measures[element], element.getparent()
         if (
-            0 < here.teasers <= 2
-            and here.text <= _LONGEST_TEASER
-            and here.linked >= 0.2 * here.text
-            and element is not root
-            and parent is not None
-            and sum(measures[each].mass > 0 for each in parent.iterchildren("p")) >= 3
+            element is root
+            or parent is None
+            or not 0 < here.teasers <= 2
+            or here.text > _LONGEST_TEASER
+            or here.linked < 0.2 * here.text
         ):
+            continue
+        if parent not in among:
+            among[parent] = sum(measures[each].mass > 0 for each in parent.iterchildren("p"))
+        if among[parent] >= _PARAGRAPHS:
             yield element

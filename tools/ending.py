@@ -4,7 +4,7 @@ import re
 
 from lxml import etree
 
-from tools.mass import HEADINGS, Masses
+from tools.mass import HEADINGS, INLINE, Masses
 
 _BLOCKS = frozenset(
     "p div li dd dt figcaption section header footer figure center address table tbody tr td h1".split()
@@ -17,7 +17,7 @@ _NOTICE = re.compile(
 )
 _WRITER = re.compile(
     r"(?i)\bis (?:an?|the) (?:[\w'’-]+,? (?:and |& )?){0,6}(?:writer|editor|reporter|author|correspondent|journalist|columnist|blogger|contributor|fellow)\b"
-    r"|^\W*(?:additional |with )?report(?:ing|ed) by|^\W*contribut(?:ing|ed)\b|\bcontributed (?:to this|reporting)|^(?:contact|write to|follow)\b.*@|^about the author"
+    r"|^\W*(?:additional |with )?report(?:ing|ed) by|^\W*contribut(?:ing|ed)\b|\bcontributed (?:to this|reporting)|^(?:contact|write to|follow|e-?mail)\b.*@|^about the author"
 )
 _LABEL = re.compile(
     r"(?i)\W*(?:print|save|e-?mail|share|comments?|advertisement|anzeige|werbung|publicité|publicidade?|iklan|реклама|next|previous|back)\W*"
@@ -58,7 +58,9 @@ def _last_block(root: etree._Element, measures: Masses) -> etree._Element | None
         else:
             return element if element is not root else None
         if child.tag not in _BLOCKS and not any(each.tag in _BLOCKS for each in child.iter(etree.Element)):
-            if measures[child].links > 1 and measures[child].linked > 0.8 * measures[child].text:
+            before = child.getprevious()
+            alone = before is not None and before.tag not in INLINE and not (before.tail or "").strip()
+            if alone and measures[child].linked > 0.8 * measures[child].text:
                 return child
             return element if element is not root else None
         element = child

@@ -13,7 +13,7 @@ from lxml import etree
 from tools.asides import drop_asides
 from tools.ending import drop_ending
 from tools.mass import INLINE, Masses, Measure, masses, remove
-from tools.names import FURNITURE, is_comments, is_furniture, most_of_page
+from tools.names import BESIDE, FURNITURE, is_comments, is_furniture, most_of_page
 from tools.pictures import drop_words_of_pictures
 from tools.shelves import shelves
 
@@ -97,7 +97,7 @@ def _prune(root: etree._Element, measures: Masses, *, named: bool) -> None:
 
 
 def _is_boilerplate(element: etree._Element, here: Measure, mass: float, named: bool) -> bool:
-    if element.tag in _KEPT or not named:
+    if not named or (element.tag in _KEPT and not (element.tag == "td" and most_of_page(element) >= BESIDE)):
         return is_furniture(element) and here.mass <= 0.25 * mass
     if share := most_of_page(element):
         if here.linked > 0.5 * here.text:

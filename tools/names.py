@@ -13,7 +13,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BESIDE = re.compile(
     r"(?:^|[\s_-])(?:nav|navbar|navigation|(?:side|right|left|nav)-?(?:bar|rail|col|column)|footer|foot-?head|cookies?|consent|gdpr"
     r"|newsletters?|related|recommend(?:ed|ations?)?|recirc|trending|most-?read|outbrain|taboola|pop-?up|modal|sr-only"
-    r"|visually-?hidden|screen-?reader(?:-text)?|noprint|print-?(?:only|header|footer|logo))(?:$|[\s_-])"
+    r"|visually-?hidden|screen-?reader(?:-text)?|noprint|print-?(?:only|header|footer|logo)|rodape|fusszeile|sharedaddy|jetpack-likes?|(?:asset-|inline-?)?gallery|slide-?shows?|carousel)(?:$|[\s_-])"
     r"|(?:^|\s)(?:is-)?hidden(?:$|\s)"
 )
 _NAMED = re.compile(
@@ -22,13 +22,15 @@ _NAMED = re.compile(
     r"|read-?(?:more|next)|also-?read|skip-?link|pagination|pager|tool-?bar|log-?in|sign-?(?:up|in)|paywall|mw-editsection|catlinks"
     r"|navbox|tag-?(?:s|list|cloud)|filed-under|author-?(?:bio|info|box)|(?:user|author|writer)-bio|about-?(?:the-?)?author"
     r"|contributor|disclaimer|copyright|byline|(?:post|entry|article|node)-?(?:meta-?)?(?:meta|info)|info-?bar|timestamp"
-    r"|feedback|(?:asset-)?gallery|slide-?shows?|carousel|whatsapp|wabtn)(?:$|[\s_-])"
+    r"|feedback|whatsapp|wabtn)(?:$|[\s_-])"
 )
 _COMMENTS = re.compile(
     r"(?:^|[\s_-])(?:comments?|comment-?(?:s|list|section|area)|disqus|respond|replies|discussion)(?:$|[\s_-])"
 )
+BESIDE = 0.4
+"""The share that goes for the surest of names."""
 _PICTURE = re.compile("caption|credit|gallery|slide|photo|image|media")
-_WHOLE, _PART, _LITTLE_OF_IT = 0.4, 0.25, 0.2
+_PART, _LITTLE_OF_IT = 0.25, 0.2
 
 
 def most_of_page(element: etree._Element) -> float:
@@ -59,7 +61,7 @@ def _names(element: etree._Element) -> str:
 @lru_cache(20_000)
 def _share(names: str) -> float:
     names = _HUMP.sub("-", names).lower()
-    return _WHOLE if _BESIDE.search(names) else _LITTLE_OF_IT if _NAMED.search(names) else 0.0
+    return BESIDE if _BESIDE.search(names) else _LITTLE_OF_IT if _NAMED.search(names) else 0.0
 
 
 @lru_cache(20_000)

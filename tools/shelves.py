@@ -7,6 +7,7 @@ from lxml import etree
 
 _HEADINGS = ("h2", "h3", "h4", "h5", "h6")
 _LONGEST = 60
+_MOST = 0.35
 _STORIES = r"(?:stories|articles|content|contents|posts?|news|links|reading|coverage|videos?|headlines)"
 # Whole headings only: "Popular culture" and "More on rivers" are chapters.
 _SAYS_SO = re.compile(
@@ -27,12 +28,12 @@ def shelves(root: etree._Element, mass: Callable[[etree._Element], float]) -> It
         said = " ".join("".join(heading.itertext()).split()).casefold().replace("’", "'")
         if len(said) > _LONGEST or not _SAYS_SO.fullmatch(said):
             continue
-        shelf = [_wrapper(heading, root, lambda element: mass(element) <= 0.2 * whole)]
+        shelf = [_wrapper(heading, root, lambda element: mass(element) <= _MOST * whole)]
         for following in heading.itersiblings(etree.Element) if shelf == [heading] else ():
             if any(each.tag <= heading.tag for each in following.iter("h1", *_HEADINGS)):
                 break
             shelf.append(following)
-        if sum(map(mass, shelf)) <= 0.2 * whole:
+        if sum(map(mass, shelf)) <= _MOST * whole:
             yield shelf
 
 

@@ -153,3 +153,21 @@ def test_a_box_with_a_link_to_another_article_is_no_content() -> None:
     box = "<div><a href='/x'><img src=x.jpg alt='Herons'></a><h3><a href='/x'>Herons return to the weir</a></h3><div>A pair nests there again.</div></div>"
     assert "nests" not in shown(ARTICLE + box + ARTICLE)
     assert "nests" in shown(f"<div>{box}{box}</div>{ARTICLE}", main_only=False)
+
+
+def test_a_side_bar_in_a_table_that_lays_out_the_page_is_no_content() -> None:
+    bar = "<td class='sidebar'><p>The mayor opened a bridge over the Orme in the presence of many guests on Sunday.</p></td>"
+    assert "mayor" not in shown(f"<table><tr><td><h1>The Orme</h1>{ARTICLE}</td>{bar}</tr></table>")
+
+
+def test_a_paragraph_of_nothing_but_links_is_no_content() -> None:
+    links = " ".join(
+        f"<a href='/{name}'>{name} and its rivers</a>" for name in ("Ormsby", "Weir", "Upton", "Holt", "Mill")
+    )
+    assert "Upton" not in shown(f"{ARTICLE}<p>{links}</p>{ARTICLE}")
+
+
+def test_the_last_words_of_an_article_stay_when_they_are_a_link() -> None:
+    assert shown(f"{ARTICLE}It is told in full in the <a href='/atlas'>Atlas of rivers</a>").endswith(
+        "[Atlas of rivers](/atlas)"
+    )
