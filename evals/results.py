@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from agent.errors import ResearchError
 from agent.events import Outcome, Usage
 
@@ -82,6 +84,9 @@ class Result:
     @property
     def usage(self) -> Usage:
         return Usage(self.prompt_tokens, self.completion_tokens, self.estimated)
+
+
+_RESULT = TypeAdapter(Result)
 
 
 class ResultsFile:
@@ -167,11 +172,8 @@ def fingerprint(parts: Sequence[str | Path]) -> str:
 
 def _result(line: bytes) -> Result | None:
     try:
-        row = json.loads(line)
-        row["key"], row["outcome"] = Key(**row["key"]), Outcome(row["outcome"])
-        lists = {name: tuple(row.get(name, ())) for name in ("sources", "trace", "blocked", "leaks")}
-        return Result(**{**row, **lists})
-    except (ValueError, TypeError, KeyError):
+        return _RESULT.validate_json(line)
+    except ValidationError:
         return None
 
 

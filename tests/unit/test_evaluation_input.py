@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,8 @@ ABOUT = About("gaia validation", "web", "model", "research", 6, "code")
 RESULT = Result(
     Key("research", "q1", "web", "model", 6, "code"), "this", Outcome.ANSWERED, "", 9, 1, False, 1.0, 2
 )
+
+NO_TEXT = json.dumps(asdict(RESULT) | {"answer": None}).encode()
 
 
 @pytest.fixture
@@ -160,7 +162,7 @@ def test_a_world_without_room_says_which_variable_names_another_place(
     assert "set CACHE_DIR to a folder with room" in said(["world", "run"], capsys)
 
 
-@pytest.mark.parametrize("tail", [b'{"key": {"side": "resea', b"\x00\xff\xfe", b"[]", b'{"key": 1}'])
+@pytest.mark.parametrize("tail", [b'{"key": {"side": "resea', b"\x00\xff\xfe", b"[]", b'{"key": 1}', NO_TEXT])
 def test_a_half_written_results_file_costs_that_line_and_no_other(tail: bytes, folder: Path) -> None:
     with (folder / "results.jsonl").open("ab") as file:
         file.write(tail)

@@ -16,11 +16,13 @@ from evals.__main__ import main
 from evals.closed_web import FolderWeb
 from evals.leaderboard import matches
 from evals.questions import Question
+from evals.world.asker import Asker
 from evals.world.build import build_world
 from evals.world.facts import Facts
+from evals.world.kinds import density_of_seat
 from evals.world.pages import city_path, pages
 from evals.world.place import world_questions, world_version
-from evals.world.questions import LEVELS, Asker, density_of_seat, posed
+from evals.world.questions import LEVELS, posed
 from tests.scripted_endpoint import Answer, ScriptedEndpoint, reply
 from tools.browser import TextBrowser
 from tools.documents import read_file
