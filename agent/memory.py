@@ -1,8 +1,8 @@
 """Which messages the model is sent: the prompt, the question, and as much of the work as fits.
 
 Old outputs are shortened first, and the newest only when nothing else helps;
-thoughts and code stay. Once something is shortened it stays so, and enough goes at once, so that the
-server's cached prefix breaks rarely.
+thoughts and code stay. Once something is shortened it stays so, and enough goes
+at once, so that the server's cached prefix breaks rarely.
 """
 
 from collections.abc import Sequence

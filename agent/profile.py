@@ -26,8 +26,9 @@ class Profile(BaseModel):
     names is shown with its own signature and description. quotes: whether
     the model is asked for verbatim quotes, and gets one chance to correct one.
     every_tool: whether the tools are offered that a small model does better
-    without. plan: what asks for a plan, after the question. opening: code of the first step, for which the model then writes only the
-    thought; empty lets it write that code too.
+    without. plan: what asks for a plan, after the question. opening: code of the
+    first step, for which the model then writes only the thought; empty lets it
+    write that code too.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -24,9 +24,8 @@ from agent.research import Conclusion, ResearchAgent
 from agent.sandbox.executor import SandboxExecutor
 
 _MOST_CALLS = 8  # of one reply
-_MOST_BLANK = (
-    60  # blank characters in a row, after which a small model that must call a tool writes no other ones
-)
+# Blank characters in a row, after which a small model that must call a tool writes no other ones.
+_MOST_BLANK = 60
 
 
 class ToolCallAgent(ResearchAgent):
