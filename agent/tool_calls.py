@@ -32,9 +32,8 @@ class ToolCallAgent(ResearchAgent):
     """An agent whose replies are tool calls. Its executor runs the tools and no code."""
 
     _calls: list[Call]
-    _refused: (
-        bool  # the server takes no tools: the calls are then JSON in the text, as the prompt describes them
-    )
+    # The server takes no tools: the calls are then JSON in the text, as the prompt describes them.
+    _refused: bool
 
     def _begin(self, question: str, max_steps: int) -> None:
         super()._begin(question, max_steps)
