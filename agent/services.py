@@ -216,7 +216,7 @@ def build_services(
     hide_process()
     command = sandbox_command(settings)
     senses = senses_of(settings)
-    store = _store(settings.data_dir, settings.page_cache_hours * 3600)
+    store = _store(settings.data_dir, settings.page_cache_hours * 3600, settings.runs_mb << 20)
     level = choose_level(
         None if settings.sandbox == "auto" else int(settings.sandbox),
         fail_closed=bool(settings.space_id),
@@ -248,9 +248,9 @@ def sandbox_command(settings: Settings) -> Command | None:
     return through_e2b(settings.e2b_api_key.get_secret_value(), settings.e2b_template)
 
 
-def _store(folder: Path, page_age: float) -> Store:
+def _store(folder: Path, page_age: float, most_bytes: int) -> Store:
     try:
-        store = Store(folder / "research.sqlite", page_age)
+        store = Store(folder / "research.sqlite", page_age, most_bytes=most_bytes)
         end_orphans(store, "The app was ended while this run was going on; ask again.")
     except (OSError, sqlite3.Error) as error:
         raise SettingsError(

@@ -276,6 +276,12 @@ class Settings(BaseSettings):
     )
     allow_local_web: bool = _var(False, "Let the browser open private addresses; for tests only", "0 or 1")
     data_dir: Path = _var(user_data_path("open-deep-research"), "Where runs and pages are kept", "a path")
+    runs_mb: int = _var(
+        10_000,
+        "Runs and pages that are kept, MB; beyond it the oldest runs go. 0 for no limit",
+        "0 up",
+        ge=0,
+    )
     cache_dir: Path = _var(
         user_cache_path("open-deep-research"),
         "Where the embedded model and the library's index are kept",

@@ -18,6 +18,7 @@ from agent.errors import RunError
 from agent.events import Event, Outcome, RunEnded, from_json, to_json
 from agent.ledger import RunLedger, SharedPageCache
 from agent.processes import process_named
+from agent.retention import let_oldest_go
 from tools.ledger import Attempt
 
 log = logging.getLogger(__name__)
@@ -69,8 +70,18 @@ class Listed:
 class Store:
     """All that outlives a run. Safe to use from several threads."""
 
-    def __init__(self, path: Path, page_age: float = 24 * 3600, page_bytes: int = 500_000_000) -> None:
-        """`page_age`: seconds for which a cached page is served again, 0 for none; `page_bytes`: of all of them."""
+    def __init__(
+        self,
+        path: Path,
+        page_age: float = 24 * 3600,
+        page_bytes: int = 500_000_000,
+        most_bytes: int = 0,
+    ) -> None:
+        """`page_age`: seconds for which a cached page is served again, 0 for none; `page_bytes`: of all of them.
+
+        `most_bytes`: of the whole file, beyond which the oldest runs go; 0 without a limit.
+        """
+        self._most_bytes = most_bytes
         self._database = Database(path)
         self._pages = SharedPageCache(self._database, page_age, page_bytes)
         self._lock = threading.RLock()
@@ -82,6 +93,7 @@ class Store:
 
     def create_run(self, run_id: str, question: str) -> None:
         """Open the log of a run. RunError when it cannot be written, as on a full disk."""
+        let_oldest_go(self._database, self._most_bytes)
         with self._lock, self._database.cursor() as db:
             try:
                 db.execute(

@@ -165,7 +165,9 @@ def test_files_are_read_where_the_kernel_gives_less(monkeypatch: pytest.MonkeyPa
     """At level 2 no file can be opened any more, so an encoding that is needed late must be there already."""
     if level == 2 and not seccomp.filters_here():
         pytest.skip("this kernel takes no filters")
-    monkeypatch.setattr(apart, "_SERVER", server(f"forkserver.strongest_lock = lambda: forkserver.Lock({level})"))
+    monkeypatch.setattr(
+        apart, "_SERVER", server(f"forkserver.strongest_lock = lambda: forkserver.Lock({level})")
+    )
     assert read("found = b'\\x82\\xa0'.decode('cp932'), b'\\xa4'.decode('iso8859-15')") == "('あ', '€')"
 
 

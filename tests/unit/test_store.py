@@ -322,3 +322,35 @@ def test_a_file_of_runs_that_is_damaged_while_the_app_works_takes_no_run_but_end
     assert store.run("r") is None
     with pytest.raises(RunError, match=r"^The file of runs in DATA_DIR is damaged \(.*start again\.$"):
         store.create_run("s", "?")
+
+
+def test_runs_do_not_fill_the_disk_for_ever_the_oldest_are_let_go(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite", most_bytes=2_000_000)
+
+    def ask(run_id: str, *, ends: bool = True) -> None:
+        store.create_run(run_id, "?")
+        store.own(run_id, "v", "")
+        store.append(run_id, STARTED)
+        store.ledger(run_id).snapshot("http://a.example/", "A", f"{run_id} " * 50_000)
+        store.ledger(run_id).snapshot("http://b.example/", "B", "read by all " * 1000)
+        if ends:
+            store.append(run_id, END)
+
+    ask("goes on", ends=False)
+    for number in range(60):
+        ask(f"run {number:03d}")
+    assert (tmp_path / "runs.sqlite").stat().st_size < 6_000_000
+    assert store.run("run 000") is None and not store.events("run 000") and not store.snapshots("run 000")
+    assert not store.conversation("run 000", "v")
+    for kept in ("goes on", "run 059"):
+        assert store.run(kept) and store.events(kept)
+        assert [snapshot.title for snapshot in store.snapshots(kept)] == ["A", "B"]
+
+
+def test_runs_stay_where_no_limit_is_set(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs.sqlite")
+    for number in range(20):
+        store.create_run(f"{number}", "?")
+        store.append(f"{number}", END)
+        store.ledger(f"{number}").snapshot("http://a.example/", "A", f"{number} " * 50_000)
+    assert all(store.run(f"{number}") for number in range(20))
