@@ -29,13 +29,13 @@ class CannotLock(Exception):
     """This machine does not give what the level needs; the message says what is missing."""
 
 
-def hide_process() -> None:
-    """Close /proc/<this process>/environ, mem, maps and fd to other processes of the same user.
+def hide_process(hidden: bool = True) -> None:
+    """Close /proc/<this process>/environ, mem, maps and fd to other processes of the same user, or open them again.
 
     The app calls it once at its start; without effect where there is no Linux.
     """
     if os.uname().sysname == "Linux":
-        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, int(not hidden), 0, 0, 0)
 
 
 def end_with_parent() -> None:
@@ -62,6 +62,7 @@ def lock(
     time.localtime()  # reads the time zone while it still can
     set_rlimits(memory_bytes, open_files, cpu_seconds)
     if level == 0:
+        hide_process(False)  # as it was hidden by what it was forked of
         return "no kernel lock"
     if level not in (1, 2):
         raise CannotLock(f"code is not run at level {level}")

@@ -175,4 +175,4 @@ class Box:
         return bool(poll.poll(timeout * 1000))
 
     def _gone(self) -> BoxLost:
-        return BoxLost(f"The box {self._child.end()}")
+        return BoxLost(f"The box {self._child.end(self.cancel)}")

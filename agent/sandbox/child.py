@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -110,16 +111,17 @@ class Child:
         self._close_pipes()
         self._process.wait()
 
-    def end(self) -> str:
-        """How a process ended whose stdout has; one that does not end in time is killed."""
-        try:
-            code = self._process.wait(self.end_seconds)
-        except subprocess.TimeoutExpired:
+    def end(self, cancel: threading.Event) -> str:
+        """How a process ended whose stdout has; one that does not end in time, or until `cancel` is set, is killed."""
+        deadline = time.monotonic() + self.end_seconds
+        while self._process.poll() is None and time.monotonic() < deadline and not cancel.is_set():
+            time.sleep(0.005)
+        if self._process.poll() is None:
             self.kill()
-            code = self._process.wait()
+        code = self._process.wait()
         number = self._signal(code)
         if number:
-            return f"was ended by {number.name}"
+            return f"was ended by {_name(number)}"
         try:
             said = os.read(self._stderr, 4096).decode("utf-8", "replace")
         except OSError:
@@ -137,8 +139,8 @@ class Child:
             with suppress(OSError):
                 pipe.close()
 
-    def _signal(self, code: int) -> signal.Signals | None:
-        return signal.Signals(-code) if code < 0 else None
+    def _signal(self, code: int) -> int:
+        return max(-code, 0)
 
 
 class KeptChild(Child):
@@ -179,9 +181,9 @@ class KeptChild(Child):
         self.kill()
         self._close_pipes()
 
-    def end(self) -> str:
+    def end(self, cancel: threading.Event) -> str:
         self.kill()  # a command may wait for the end of its stdin, though what it started has ended
-        return super().end()
+        return super().end(cancel)
 
     def _reap(self) -> None:
         try:
@@ -190,6 +192,13 @@ class KeptChild(Child):
             super().kill()
             self._process.wait()
 
-    def _signal(self, code: int) -> signal.Signals | None:
+    def _signal(self, code: int) -> int:
         known = code - _SIGNALLED in set(signal.Signals)
-        return signal.Signals(code - _SIGNALLED) if known else super()._signal(code)
+        return code - _SIGNALLED if known else super()._signal(code)
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of those of real time have no name
+        return f"signal {number}"

@@ -53,6 +53,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._limits = limits
         self._pool = pool if pool is not None else BoxPool(choose_level(), size=0)
         self.level, self.lacks = str(self._pool.level), self._pool.level.lacks
+        self._lends = self._pool.level.number == 2 and self._pool.command is None
+        """Whether its box may ask for what it cannot open itself."""
         self.runs_as = ""
         """As which user the code of the present box runs, as words; empty before there is one."""
         self._files_dir = files_dir
@@ -172,9 +174,8 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
         self._box.cancel = self.cancel
         self._pool.watch.follow(self._box)
         try:
-            level, here = self._pool.level.number, self._pool.command is None
-            shelf = level == 2 and here
-            self.runs_as = self._box.open(level, self._limits, self._files_dir, shelf=shelf)
+            level = self._pool.level.number
+            self.runs_as = self._box.open(level, self._limits, self._files_dir, shelf=self._lends)
             _log.info("box %d at level %s: the code %s", self._box.pid, self.level, self.runs_as)
             self._desk.tell(self._box)
             self._send_variables(self._box)
@@ -220,7 +221,7 @@ class SandboxExecutor(PythonExecutor):  # type: ignore[misc]  # smolagents ships
                     self._show(box, step, frame)
                 case "call":
                     self._desk.serve(box, step, frame)
-                case "module" | "data":
+                case "module" | "data" if self._lends:
                     self._lend(box, step, frame)
                 case "done" | "failed" | "interrupted":
                     return step.finished(frame)

@@ -19,9 +19,10 @@ from .wire.limits import Limits
 
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,9}", re.ASCII)
 _DATA = re.compile(
-    r".*/(matplotlib/mpl-data|zoneinfo)/([A-Za-z0-9_+-][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9_+-][A-Za-z0-9_.+-]*){0,2})",
+    r".*/(matplotlib/mpl-data|zoneinfo)/([A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}(?:/[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,99}){0,2})",
     re.ASCII,
 )
+_NAME_CHARS = 200  # a longer one the file system refuses to look up, as an error
 
 
 def module(name: object, limits: Limits) -> tuple[dict[str, Any], list[bytes]]:
@@ -30,12 +31,15 @@ def module(name: object, limits: Limits) -> tuple[dict[str, Any], list[bytes]]:
     origin: its file; folder: where its own modules are, "" when it is no package.
     """
     encoder = Encoder(limits)
-    if isinstance(name, str) and _MODULE.fullmatch(name) and may_be_found(name):
+    if isinstance(name, str) and len(name) < _NAME_CHARS and _MODULE.fullmatch(name) and may_be_found(name):
         for place in ("stdlib", "purelib", "platlib"):
             path = Path(sysconfig.get_path(place), *name.split("."))
             for file, folder in ((path / "__init__.py", str(path)), (path.with_suffix(".py"), "")):
                 if file.is_file():
-                    code = marshal.dumps(SourceFileLoader(name, str(file)).get_code(name))
+                    try:
+                        code = marshal.dumps(SourceFileLoader(name, str(file)).get_code(name))
+                    except (SyntaxError, ValueError):  # the standard library has some for its own tests
+                        return {"code": None}, []
                     return {"origin": str(file), "folder": folder, "code": encoder.value(code)}, encoder.blobs
             if name == "mpl_toolkits" and path.is_dir():  # a package without a module of its own
                 code = marshal.dumps(compile("", str(path), "exec"))

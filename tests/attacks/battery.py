@@ -1,10 +1,12 @@
-"""The 25 attacks that the sandbox must stand, each with what is expected to happen."""
+"""The 29 attacks that the sandbox must stand, each with what is expected to happen."""
 
 import importlib
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent.errors import Stopped
 from tests.attacks.arena import FORGE, Arena, forged_calls, grown
 from tools.fetch import Fetcher
 
@@ -48,6 +50,7 @@ def host_maps(): open(f"/proc/{HOST}/maps").read()
 def host_descriptors(): os.listdir(f"/proc/{HOST}/fd")
 def host_command(): open(f"/proc/{HOST}/cmdline").read()
 def neighbour_memory(): open(f"/proc/{NEIGHBOUR}/mem", "rb")
+def server_memory(): open(f"/proc/{os.getppid()}/mem", "rb")
 """
 
 FILES = """
@@ -164,6 +167,7 @@ def fifo(): os.mkfifo(FOLDER + "/fifo")
 SIGNALS = """
 F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY = 8, 10, 1024, 1026
 def probe(): os.kill(HOST, 0)
+def server(): os.kill(os.getppid(), 0)
 def everybody(): os.kill(-1, 0)
 def group(): os.killpg(os.getpgid(HOST), 0)
 def queued(): _called(libc.syscall(129 if MACHINE == "x86_64" else 138, HOST, 0, bytes(128)))
@@ -179,6 +183,7 @@ def timer(): _called(libc.syscall(222 if MACHINE == "x86_64" else 107, 0, bytes(
 
 NEIGHBOURS = """
 def traced(): _called(libc.ptrace(0x4206, NEIGHBOUR, 0, 0))
+def traced_server(): _called(libc.ptrace(0x4206, os.getppid(), 0, 0))
 def traced_host(): _called(libc.ptrace(0x4206, HOST, 0, 0))
 def read_memory(): _called(libc.syscall(310 if MACHINE == "x86_64" else 270, NEIGHBOUR, bytes(16), 1, bytes(16), 1, 0))
 def wrote_memory(): _called(libc.syscall(311 if MACHINE == "x86_64" else 271, NEIGHBOUR, bytes(16), 1, bytes(16), 1, 0))
@@ -196,6 +201,8 @@ def bpf(): _called(libc.syscall(321 if MACHINE == "x86_64" else 280, 0, bytes(64
 def io_uring(): _called(libc.syscall(425, 8, bytes(120)))
 def keys(): _called(libc.syscall(250 if MACHINE == "x86_64" else 219, 0, -3, 0))
 def typed(): _called(libc.ioctl(0, 0x5412, b"x"))
+def outlive_the_server(): _called(libc.prctl(1, 0, 0, 0, 0))
+def a_session_of_its_own(): os.setsid()
 def more_memory(): _called(libc.setrlimit(resource.RLIMIT_AS, (ctypes.c_uint64 * 2)(1 << 40, 1 << 40)))
 def any_limit(): _called(libc.setrlimit(resource.RLIMIT_CORE, (ctypes.c_uint64 * 2)(0, 0)))
 def faults(): _called(libc.syscall(323 if MACHINE == "x86_64" else 282, 0))
@@ -435,6 +442,89 @@ def crashes(arena: Arena) -> str:
     return f"killed, a new box answers {alive}" if both else f"{crash}; {deep}; {alive}"
 
 
+# What is sent though nobody asked, and names that no file system would look up.
+ODD_FRAMES = (
+    "send({'op': 'module', 'step': 1, 'ask': 1, 'name': 'typing.' + 'a' * 300})",
+    "send({'op': 'module', 'step': 1, 'ask': 1, 'name': 'test.bad_coding'})",
+    "send({'op': 'data', 'step': 1, 'ask': 1, 'name': '/zoneinfo/' + 'a' * 300})",
+    "send({'op': 'data', 'step': 1, 'ask': 1, 'name': '/zoneinfo/../../etc/passwd'})",
+    "send({'op': 'figure', 'step': 1, 'at': 0, 'n': 0})",
+    "send({'op': ['done'], 'step': 1})",
+    'send(None, b\'{"op": "done", "step": 1, "value": \' + b\'9\' * 5000 + b\'}\')',
+    "send({'op': 'failed', 'step': 1, 'trace': {'a': ['\\ud800'] * 1000}})",
+    "send({'op': 'call', 'step': 1, 'call': True, 'tool': 'x', 'args': [], 'kwargs': {}})",
+    "send({'op': 'print', 'step': 1, 'text': float('nan')})",
+)
+
+
+def odd_frames(arena: Arena) -> str:
+    """None of them may end in anything but a refusal, an answer to the box alone, or its end."""
+    odd = []
+    for frame in ODD_FRAMES:
+        try:
+            arena.happened(f"{FORGE}{frame}\nos._exit(0)", {"x": lambda: "x"})
+        except Exception as error:  # noqa: BLE001 - it is the surprise
+            odd.append(f"{frame} raised {error!r} in the host")
+    return "; ".join(odd) or "the host goes on"
+
+
+def odd_ends(arena: Arena) -> str:
+    """Ends of a box that no honest one has."""
+    ends = {
+        "a signal without a name": "import os\nos.kill(os.getpid(), 40)",
+        "an exit code": "import os\nos._exit(255)",
+        "a halt": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+        "no pipe": "import os\nos.close(3), os.close(4)\nwhile True: pass",
+        "half a frame": FORGE
+        + "os.write(channel._out, struct.pack('>II', 1 << 20, 1 << 20))\nwhile True: pass",
+    }
+    odd = []
+    for name, code in ends.items():
+        said = arena.happened(code, step_seconds=0.5)
+        if not said.startswith("killed: The ") or "variables are lost" not in said:
+            odd.append(f"{name}: {said}")
+    return "; ".join(odd) or "killed, and the model is told"
+
+
+def sparse_files(arena: Arena) -> str:
+    """Honest and dishonest ways to write more than the quota, which then meet the memory limit."""
+    own = "import gc\nfor o in gc.get_objects():\n    if type(o).__name__ == 'Scratch': o.bytes = o.files = 1 << 50\n"
+    codes = (
+        "with open('a', 'wb') as f:\n    f.seek(1 << 40)\n    f.write(b'x')",
+        "open('a', 'wb').truncate(1 << 40)",
+        "kept = [open(str(i), 'w') for i in range(10**6)]",
+        own + "open('a', 'wb').truncate(1 << 40)",
+        own
+        + "import sys\nScratch = sys.modules['box.inside.scratch'].Scratch\nScratch.room = lambda *a: None\n"
+        "f = open('a', 'wb')\nwhile True: f.write(bytes(1 << 24))",
+    )
+    said: list[str] = []
+
+    def all_of_them() -> str:
+        said.extend(arena.happened(code) for code in codes)
+        return "; ".join(said)
+
+    together, growth = grown(all_of_them)
+    refused = all(end.startswith(("OSError: [Errno 122]", "MemoryError")) for end in said)
+    return f"{'refused' if refused else together}, host {'unchanged' if growth < 50 else f'grew by {growth} MiB'}"
+
+
+def stop_when_it_has_hung_up(arena: Arena) -> str:
+    """A box that closes its pipe and computes on, while the visitor clicks on Stop."""
+    executor = arena.box()
+    executor("1")
+    threading.Timer(0.3, executor.cancel.set).start()
+    began = time.monotonic()
+    try:
+        executor("import os, time\ntime.sleep(0.2)\nos.close(3), os.close(4)\nwhile True: pass")
+    except Stopped:
+        seconds = time.monotonic() - began - 0.3
+        return "stopped" if seconds < 0.5 else f"stopped after {seconds:.1f} s"
+    finally:
+        executor.cleanup()
+    return "it ended"
+
+
 BATTERY = (
     Attack(1, "read the environment", r"^denied$", _tried(ENVIRONMENT)),
     Attack(
@@ -473,4 +563,8 @@ BATTERY = (
     Attack(23, "answer with a file or an image", r"^text$", answers),
     Attack(24, "crash, overflow the stack", r"^killed, a new box answers 2$", crashes),
     Attack(25, "compute on after the step", r"^done, then killed$", unending),
+    Attack(26, "send what nobody asked for", r"^the host goes on$", odd_frames),
+    Attack(27, "end in an unheard-of way", r"^killed, and the model is told$", odd_ends),
+    Attack(28, "write more than the quota", r"^refused, host unchanged$", sparse_files),
+    Attack(29, "hang up before a stop", r"^stopped$", stop_when_it_has_hung_up),
 )

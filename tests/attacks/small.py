@@ -1,9 +1,12 @@
-"""The 25 attacks in the terms of level 3: what an attacker can write in Monty, and what must come of it."""
+"""The 29 attacks in the terms of level 3: what an attacker can write in Monty, and what must come of it."""
 
 import re
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent.errors import CodeError, Stopped
 from tests.attacks.arena import Arena, forged_calls, grown
 
 _AFTER = """
@@ -342,6 +345,67 @@ def crashes(arena: Arena) -> str:
     return f"a new box answers {arena.happened('1 + 1')}"
 
 
+def odd_values(arena: Arena) -> str:
+    """Prints, names and arguments that no honest code has: each is text, an error, or the end of the interpreter."""
+    odd = []
+    for code in (
+        "print('\\x1b[2J\\x00')",
+        "print('x' * (1 << 24))",
+        "x(**{'self': 1, '': 2, 'a b': 3, 'step': 4})",
+        "x(float('nan'), float('inf'), -0.0)",
+        "_call('x' * 100000, (), {})",
+        "_call('x', 7, 8)",
+        "_call = None\nx()",
+        "_made = _text = None\nx()",
+        "raise StepOver",
+        "raise KeyboardInterrupt",
+    ):
+        try:
+            arena.happened(code, {"x": lambda *args, **named: "x"})
+        except Exception as error:  # noqa: BLE001 - it is the surprise
+            odd.append(f"{code} raised {error!r} in the host")
+    return "; ".join(odd) or "the host goes on"
+
+
+def odd_ends(arena: Arena) -> str:
+    """There is no process to end: what would, ends the step at most, and the box answers on."""
+    executor = arena.box()
+    executor.send_tools({})
+    try:
+        for code in (
+            "exit(3)",
+            "quit()",
+            "raise SystemExit(3)",
+            "import os\nos._exit(3)",
+            "import os\nos.abort()",
+        ):
+            try:
+                executor(code)
+            except CodeError:
+                continue
+        return f"the box answers {executor('1 + 1').output}"
+    finally:
+        executor.cleanup()
+
+
+def stop_in_large_copies(arena: Arena) -> str:
+    """A visitor clicks on Stop while Monty is busy within one operation."""
+    executor = arena.box()
+    executor("1")
+    threading.Timer(0.3, executor.cancel.set).start()
+    began = time.monotonic()
+    try:
+        executor(
+            "import re\nre.match('(a+)+$', 'a' * 40 + 'b')\nx = 10 ** 10 ** 7\nwhile True: x = sorted([x] * 10 ** 6)"
+        )
+    except Stopped:
+        seconds = time.monotonic() - began - 0.3
+        return "stopped" if seconds < 0.5 else f"stopped after {seconds:.1f} s"
+    finally:
+        executor.cleanup()
+    return "it ended"
+
+
 SMALL = {
     1: _tried(ENVIRONMENT),
     2: _tried(HOST_MEMORY),
@@ -368,5 +432,9 @@ SMALL = {
     22: Small(r"^refused, host unchanged$", bombs),
     24: Small(r"^a new box answers 2$", crashes),
     25: _tried(FORGED),
+    26: Small(r"^the host goes on$", odd_values),
+    27: Small(r"^the box answers 2$", odd_ends),
+    28: _tried(WRITING, harmless=False),
+    29: Small(r"^stopped$", stop_in_large_copies),
 }
 """By number; an attack that is not here is the same as at the stronger levels."""
