@@ -99,7 +99,7 @@ def test_a_server_that_is_killed_takes_its_boxes_with_it_and_the_next_step_gets_
     executor.cleanup()
 
 
-@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("level", [1, 2, 3])
 def test_no_box_computes_on_when_the_app_was_killed(level: int) -> None:
     program = f"""
 import sys, threading, time
@@ -107,7 +107,7 @@ from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.pool import BoxPool
 from agent.sandbox.level import LEVELS
 from agent.sandbox.wire.limits import Limits
-executor = SandboxExecutor(Limits(), pool=BoxPool(LEVELS[{level}], size=1, preload=()))
+executor = SandboxExecutor(Limits(), pool=BoxPool(LEVELS[{level}], size=1))
 executor("1")
 print(executor._box.pid, flush=True)
 executor("while True: pass")
