@@ -28,12 +28,24 @@ _MOST, _NEARLY = 0.9, 0.95
 def main_content(body: etree._Element, title: str = "") -> etree._Element:
     """The element that holds the content, boilerplate removed from the tree below it; `title`: of the page."""
     measures = masses(body)
-    total = measures[body].mass
-    if total < _LITTLE:
-        _prune(body, measures, named=False)
-        return body
-    chosen = _chosen(body, measures)
     heading = next(body.iter("h1"), None)
+    if measures[body].mass < _LITTLE:
+        _prune(body, measures, named=False)
+        measures.release()
+        return body
+    chosen = _freed(_chosen(body, measures), measures)
+    measures.release()
+    drop_words_of_pictures(chosen, title)
+    if heading is not None and chosen is not body and not any(True for _ in chosen.iter("h1")):
+        remove(heading)
+        heading.tail = None
+        chosen.insert(0, heading)
+        heading.tail, chosen.text = chosen.text, None
+    return chosen
+
+
+def _freed(chosen: etree._Element, measures: Masses) -> etree._Element:
+    """The part of the content that is left without what stands beside it."""
     _prune(chosen, measures, named=True)
     drop_asides(chosen, measures)
     for shelf in list(shelves(chosen, lambda element: measures[element].mass)):
@@ -42,12 +54,6 @@ def main_content(body: etree._Element, title: str = "") -> etree._Element:
     chosen = _narrowed(chosen, measures, _NEARLY, words=True)
     _trim(chosen, measures)
     drop_ending(chosen, measures)
-    drop_words_of_pictures(chosen, title)
-    if heading is not None and chosen is not body and not any(True for _ in chosen.iter("h1")):
-        remove(heading)
-        heading.tail = None
-        chosen.insert(0, heading)
-        heading.tail, chosen.text = chosen.text, None
     return chosen
 
 

@@ -50,6 +50,11 @@ class Masses(dict[etree._Element, Measure]):
             held.teasers -= gone.teasers
         remove(element)
 
+    def release(self) -> None:
+        """Lets go of the elements, the last first: lxml searches what was removed, from its start, for others in use."""
+        while self:
+            self.popitem()
+
 
 def remove(element: etree._Element) -> None:
     """Takes an element out of its tree; the text that follows it stays."""
