@@ -49,7 +49,7 @@ class ReadApart:
             process.stdin.write(json.dumps([str(self._folder), path, size]).encode() + b"\n")
             process.stdin.flush()
             line = self._line(process)
-        except BrokenPipeError:
+        except (BrokenPipeError, ValueError):  # it has died, or was closed by another thread
             line = b""
         if line is None or not line.endswith(b"\n"):
             self.close()

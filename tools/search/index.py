@@ -18,6 +18,7 @@ from tools.search.reading import Parsed
 from tools.search.snapshot import PER_DOCUMENT, Snapshot
 
 _VERSION = 5
+_MAPPED_BYTES = 1 << 30
 _SCHEMA = """
 CREATE TABLE docs(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE, size INTEGER, changed INTEGER,
     title TEXT, problem TEXT, note TEXT, learned INTEGER DEFAULT 0);
@@ -195,4 +196,7 @@ class Index:
     def _connected(path: str) -> sqlite3.Connection:
         db = sqlite3.connect(path, check_same_thread=False, timeout=10)
         db.execute("PRAGMA synchronous=NORMAL")
+        db.execute(
+            f"PRAGMA mmap_size={_MAPPED_BYTES}"
+        )  # a search reads hundreds of pages, which are not copied
         return db

@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+from functools import lru_cache
 
 from tools.search.passages import SIZE, Passage, passages_of, sentences
 from tools.search.words import Term, terms_of
@@ -113,6 +114,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", "".join(letter for letter in folded if not unicodedata.combining(letter)))
 
 
+@lru_cache(1 << 16)
 def _stem(word: str) -> str:
     """Roughly what the index's stemmer makes of a word: enough to compare two forms of it."""
     word = _words(word)[0] if not word.isascii() and _words(word) else word
