@@ -24,7 +24,7 @@ from tools.formats.parquet import parquet_document
 from tools.formats.pdf import pdf_document
 from tools.formats.pdfmended import mended_pdf_document
 from tools.formats.rtf import rtf_document
-from tools.formats.signature import kind_of, name_of_binary
+from tools.formats.signature import INSTEAD, kind_of, name_of_binary
 from tools.formats.slides import slides_document
 from tools.formats.sound import sound_document
 from tools.formats.source import Source
@@ -198,7 +198,7 @@ def _format(source: Source) -> tuple[str, Format]:
         )
     if (problem := name_of_binary(content)) and not unmistakable(content):
         raise DocumentError(
-            f"{source.shown} is {problem}, which cannot be read as text here: use another file or source."
+            f"{source.shown} is {problem}, which cannot be read as text here: {INSTEAD.get(problem, 'use another file or source')}."
         )
     key = _text_kind(source, html)
     return key, TEXT[key]

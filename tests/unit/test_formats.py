@@ -348,13 +348,15 @@ def test_damage_of_any_kind_is_said_in_one_sentence(content: bytes, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("content", "kind"),
+    ("content", "kind", "instead"),
     [
-        (b"Rar!\x1a\x07\x01\x00" + b"\0" * 40, "a RAR archive"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC picture"),
-        (b"\0\0\0\x18ftypheim\0\0\0\0mif1heic", "a HEIC picture"),
+        (b"Rar!\x1a\x07\x01\x00" + b"\0" * 40, "a RAR archive", "as ZIP or 7z"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC picture", "as JPEG or PNG"),
+        (b"\0\0\0\x18ftypheim\0\0\0\0mif1heic", "a HEIC picture", "as JPEG or PNG"),
     ],
 )
-def test_a_file_that_no_free_library_opens_is_said_to_be_what_it_is(content: bytes, kind: str) -> None:
-    with pytest.raises(DocumentError, match=f"is {kind}, which cannot be read as text here"):
+def test_a_file_that_no_free_library_opens_is_said_to_be_what_it_is_and_what_to_do(
+    content: bytes, kind: str, instead: str
+) -> None:
+    with pytest.raises(DocumentError, match=f"is {kind}, which cannot be read as text here: .*{instead}"):
         read_bytes(content, name="file")

@@ -24,6 +24,11 @@ _FILMS = dict.fromkeys(
     b"M4A ": "a sound file",
     b"M4B ": "a sound file",
 }
+INSTEAD = {
+    "a HEIC picture": "save it as JPEG or PNG and use that",
+    "a RAR archive": "pack its files as ZIP or 7z, or use one of them",
+}
+"""What to do where no library that is free for all opens a kind of file, by what `name_of_binary` says."""
 _PARTS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
 _STREAMS = (("EncryptedPackage", "locked"), ("WordDocument", "doc"), ("PowerPoint Document", "ppt"), ("Workbook", "xls"), ("Book", "xls"),
             ("__properties_version1.0", "msg"))  # fmt: skip

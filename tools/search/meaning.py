@@ -100,7 +100,9 @@ class Meaning:
         by_chance = math.sqrt(2 * math.log(len(rows) + 1))
         least = likeness.mean() + _LEAST * by_chance * likeness.std()
         best: dict[int, Near] = {}
-        for place in np.argsort(-likeness)[: 4 * _NEAREST]:
+        most = min(4 * _NEAREST, len(rows))
+        highest = np.argpartition(-likeness, most - 1)[:most]
+        for place in highest[np.argsort(-likeness[highest], kind="stable")]:
             row = int(rows[place])
             if likeness[place] < least:
                 break
