@@ -44,7 +44,7 @@ class _Told(_Said):
     """A notice between steps; the next one takes its place, so that a wait counts in one line."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(gr.ChatMessage(f"<small>{literal(text)}</small>"))
+        super().__init__(gr.ChatMessage(f"<small><i>{literal(text)}</i></small>"))
 
 
 class Transcript:

@@ -48,6 +48,8 @@ MOST_FOLLOWED = 200
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
 _KEPT_AS, _MIXED_IN = "open-deep-research", "of-this-browser"
 
+_ASK, _NEXT = "Ask a question", "Write your next question meanwhile"
+
 Update = dict[Any, Any]
 
 
@@ -71,7 +73,9 @@ class Page:
 
     def _lay_out(self, examples: Sequence[str]) -> None:
         with gr.Row(elem_id="top"):
-            self._header = gr.HTML(elem_id="header", min_width=0, apply_default_css=False)
+            self._header = gr.HTML(
+                header(self._services.status()), elem_id="header", min_width=0, apply_default_css=False
+            )
             self._shade = gr.Button("Light or dark", elem_id="shade", size="sm", min_width=0, scale=0)
         self._notices = gr.HTML(elem_id="notices", apply_default_css=False)
         with gr.Row(elem_id="desk"):
@@ -96,7 +100,7 @@ class Page:
                         elem_id="box",
                         label="Question",
                         show_label=False,
-                        placeholder="Ask a question",
+                        placeholder=_ASK,
                         file_types=FILE_TYPES,
                         file_count="multiple",
                         max_plain_text_length=1_000_000,
@@ -237,7 +241,9 @@ class Page:
             yield {
                 self._chat: earlier + script.messages(),
                 self._stop: gr.update(visible=_seen(running)),
-                self._box: gr.update(submit_btn=False if running else "Ask"),
+                self._box: gr.update(
+                    submit_btn=False if running else "Ask", placeholder=_NEXT if running else _ASK
+                ),
                 self._line: gr.update(label=progress.line(elapsed)),
                 self._sheet: rail,
                 self._rail: rail,

@@ -133,7 +133,7 @@ class Step:
 
     def _title(self) -> str:
         if self._end is None:
-            did = "stopped" if self.ended else self._doing
+            did = "not finished" if self.ended else self._doing
             return f"Step {self.number} · {literal(did)}"
         did = self._end.summary or ("went wrong" if self._end.error else "done")
         return f"Step {self.number} · {literal(did)} · {self._end.seconds:.1f} s"

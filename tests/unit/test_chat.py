@@ -138,7 +138,7 @@ def test_a_wait_is_one_line_that_counts_and_goes_when_the_work_goes_on() -> None
     assert [t for t in texts(events) if "Waking" in t] == ["<small>Waking up, 20 s so far.</small>"]
     assert not [t for t in texts([*events, ThoughtWritten(1, "I")]) if "Waking" in t]
     between: list[Event] = [STARTED, Notice("10 s."), Notice("20 s.")]
-    assert texts(between) == ["Why?", "<small>20 s.</small>"]
+    assert texts(between) == ["Why?", "<small><i>20 s.</i></small>"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_an_ending_says_how_it_ended_and_no_step_is_left_waiting(
     messages = transcript([STARTED, StepStarted(1), ThoughtWritten(1, "I"), ended(outcome, "", reason)])
     assert said in str(messages[-1].content)
     assert steps(messages)[0].metadata["status"] == "done"
-    assert "stopped" in steps(messages)[0].metadata["title"]
+    assert "not finished" in steps(messages)[0].metadata["title"]
 
 
 def test_only_a_run_without_a_full_answer_offers_to_ask_again() -> None:
