@@ -48,8 +48,6 @@ MOST_FOLLOWED = 200
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
 _KEPT_AS, _MIXED_IN = "open-deep-research", "of-this-browser"
 
-_ASK, _NEXT = "Ask a question", "Write your next question meanwhile"
-
 Update = dict[Any, Any]
 
 
@@ -100,7 +98,7 @@ class Page:
                         elem_id="box",
                         label="Question",
                         show_label=False,
-                        placeholder=_ASK,
+                        placeholder="Ask a question",
                         file_types=FILE_TYPES,
                         file_count="multiple",
                         max_plain_text_length=1_000_000,
@@ -241,9 +239,7 @@ class Page:
             yield {
                 self._chat: earlier + script.messages(),
                 self._stop: gr.update(visible=_seen(running)),
-                self._box: gr.update(
-                    submit_btn=False if running else "Ask", placeholder=_NEXT if running else _ASK
-                ),
+                self._box: gr.update(submit_btn=False if running else "Ask"),
                 self._line: gr.update(label=progress.line(elapsed)),
                 self._sheet: rail,
                 self._rail: rail,
