@@ -33,18 +33,13 @@ def forks_here() -> bool:
 
 
 class ForkServer:
-    """preload: modules that it loads, and so has every box of it. It starts at `begin` or with its first box."""
+    """preload: modules that it loads, and so has every box of it. It starts with the first of them."""
 
     def __init__(self, preload: Sequence[str]) -> None:
         self._preload = preload
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-
-    def begin(self) -> None:
-        """Let it load ahead of need."""
-        with self._lock:
-            self._running()
 
     def child(self) -> "ForkedChild":
         """A box that will be there as soon as the libraries are. SandboxError when the server cannot be started."""
