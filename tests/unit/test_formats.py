@@ -222,6 +222,12 @@ def test_json_nested_to_be_shown_as_a_mountain_of_blanks_is_shown_as_it_stands()
     assert shown(b"[[[[1]]]]", "a.json").count("\n") == 8
 
 
+def test_a_text_that_begins_with_many_comments_does_not_stop_the_app() -> None:
+    comments = b"<!-- a -->\n" * 300  # which were tried in 2^300 ways
+    assert shown(comments + b"words", "file").endswith("words")
+    assert shown(comments + b"<p>One</p>", "file") == "One"
+
+
 def test_rows_and_columns_past_any_reader_are_left_out_and_told() -> None:
     wide = read_bytes(b"a," * 20_000 + b"\n1,2\n", name="a.csv")
     assert "first 16,384 columns" in wide.note

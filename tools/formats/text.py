@@ -7,8 +7,9 @@ from tools.formats.source import Source
 from tools.page import Document, resolve_links
 from tools.webpage import html_document
 
+# Atomic: many comments before something else must not be tried in all their ways.
 _HTML_START = re.compile(
-    rb"^(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body|title|meta|div|p|h1|table|script)\b",
+    rb"^(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(?:(?><!--.*?-->)\s*+)*+<(!doctype\s+html|html|head|body|title|meta|div|p|h1|table|script)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _MAIL_START = re.compile(
