@@ -8,12 +8,13 @@ beside the page can too.
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -23,7 +24,7 @@ _OPEN = re.compile(
     r"|/gradio_api/(info|openapi\.json|app_id|startup-events|theme\.css|queue/(join|data|status)|cancel|reset"
     r"|upload(_progress)?|heartbeat/[^/]+|file=.*|(run|api|call)/research(/[^/]+)?|call/v2/research(/[^/]+)?)/?"
 )
-_UPLOAD = "/gradio_api/upload"
+_UPLOAD, _LISTEN = "/gradio_api/upload", "/gradio_api/queue/data"
 # A question of the longest kind, each of its characters escaped.
 _MOST_BYTES = 8_000_000
 # An upload that was cut leaves its file behind, which Gradio forgets.
@@ -65,8 +66,15 @@ class _TooMuch(Exception):
 class Doors:
     """The ASGI app around Gradio's: a request that the page would not make gets one sentence."""
 
-    def __init__(self, app: ASGIApp, uploads: Uploads, names: Collection[str] = ()) -> None:
-        """`names`: the hosts that the app answers as; without any, it does not look."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        uploads: Uploads,
+        names: Collection[str] = (),
+        listening: Counter[str] | None = None,
+    ) -> None:
+        """`names`: the hosts that the app answers as; without any, it does not look. `listening`: counts who hears us."""
+        self._listening: Counter[str] = Counter() if listening is None else listening
         self._app = app
         self._uploads = uploads
         self._names = names
@@ -80,14 +88,14 @@ class Doors:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        most = self._uploads.most if _is_upload(scope) else _MOST_BYTES
+        most = self._uploads.most if _is(scope, _UPLOAD) else _MOST_BYTES
         begun = False
 
         async def bounded() -> Message:
             nonlocal most
             message = await receive()
             most -= len(message.get("body", b""))
-            if most < 0 or (_is_upload(scope) and self._uploads.room() < 0):
+            if most < 0 or (_is(scope, _UPLOAD) and self._uploads.room() < 0):
                 raise _TooMuch
             return message
 
@@ -96,11 +104,17 @@ class Doors:
             begun = True
             await send(message)
 
+        listener = QueryParams(scope["query_string"]).get("session_hash", "") if _is(scope, _LISTEN) else ""
+        self._listening[listener] += 1
         try:
             await self._app(scope, bounded, tell)
         except _TooMuch:
             if not begun:
                 await _too_much()(scope, receive, send)
+        finally:
+            self._listening[listener] -= 1
+            if not self._listening[listener]:
+                del self._listening[listener]
 
     def _refusal(self, scope: Scope, headers: Headers) -> PlainTextResponse | None:
         if self._names and not _known(headers.get("host", ""), self._names):
@@ -116,9 +130,9 @@ class Doors:
             return PlainTextResponse("There is nothing here: open the page at /.", 404)
         told = headers.get("content-length", "")
         length = int(told) if told.isdecimal() else 0
-        if length > (self._uploads.most if _is_upload(scope) else _MOST_BYTES):
+        if length > (self._uploads.most if _is(scope, _UPLOAD) else _MOST_BYTES):
             return _too_much()
-        if _is_upload(scope):
+        if _is(scope, _UPLOAD):
             self._uploads.sweep()
             if self._uploads.room() < length:
                 return PlainTextResponse(
@@ -127,9 +141,9 @@ class Doors:
         return None
 
 
-def _is_upload(scope: Scope) -> bool:
+def _is(scope: Scope, place: str) -> bool:
     path: str = scope["path"]
-    return path.rstrip("/") == _UPLOAD
+    return path.rstrip("/") == place
 
 
 def _known(netloc: str, names: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ our own code keeps its traceback.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,12 @@ _BROKEN = "Something in the app failed: reload the page, then try again."
 
 
 class GuardedBlocks(gr.Blocks):
-    """Blocks whose API answers a forged call with one sentence."""
+    """Blocks whose API answers a forged call with one sentence.
+
+    `listening`: how many streams each page has open; None before anything is served.
+    """
+
+    listening: Counter[str] | None = None
 
     async def process_api(
         self, block_fn: BlockFunction | int, inputs: list[Any], *args: Any, **options: Any

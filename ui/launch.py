@@ -1,18 +1,19 @@
 """Serving the page, with every door of Gradio closed that this app does not need."""
 
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from errno import EADDRNOTAVAIL, EAFNOSUPPORT
 from ipaddress import ip_address
 from pathlib import Path
 
-import gradio as gr
 from gradio.utils import get_upload_folder
 from starlette.middleware import Middleware
 
 from agent.attachments import MOST_FILES
 from agent.errors import SettingsError
 from ui.doors import Doors, Uploads
+from ui.guarded import GuardedBlocks
 from ui.theme import head, theme
 
 # Calls of the API that are worked on at once, pages that follow a run included: each takes a place, hardly any a thread.
@@ -86,10 +87,13 @@ def names_of(host: str, others: Sequence[str]) -> list[str]:
     return [name.lower() for name in ("localhost", "127.0.0.1", "::1", bare, *others)] if local else []
 
 
-def launch(blocks: gr.Blocks, host: str, port: int, max_file_mb: int, host_names: Sequence[str] = ()) -> str:
+def launch(
+    blocks: GuardedBlocks, host: str, port: int, max_file_mb: int, host_names: Sequence[str] = ()
+) -> str:
     """Serve the page in the background; its address. `host_names`: others that a page on loopback is reached under."""
     uploads = Uploads.on_disk(Path(get_upload_folder()), MOST_FILES * max_file_mb << 20)
-    doors = Middleware(Doors, uploads=uploads, names=names_of(host, host_names))
+    blocks.listening = Counter()
+    doors = Middleware(Doors, uploads=uploads, names=names_of(host, host_names), listening=blocks.listening)
     try:
         blocks.launch(
             server_name=f"[{_bare(host)}]" if _is_ipv6(_bare(host)) else host,

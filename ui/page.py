@@ -45,6 +45,9 @@ _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 # Pages that follow a run at once: less than what `launch` lets in, so that others can still ask and stop.
 MOST_FOLLOWED = 200
 
+# A browser begins to listen when its call was taken.
+_HEARD_TENTHS = 100
+
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
 _KEPT_AS, _MIXED_IN = "open-deep-research", "of-this-browser"
 
@@ -217,7 +220,7 @@ class Page:
         """
         store, run_id = self._services.store, _whole(run_id or "")
         record = store.run(run_id)
-        if record is None:
+        if record is None or not await self._is_heard(request.session_hash or ""):
             return
         page = self._visitors.page(request.session_hash or "")
         page.shows, visitor = run_id, page.visitor
@@ -244,6 +247,14 @@ class Page:
                 self._sheet: rail,
                 self._rail: rail,
             }
+
+    async def _is_heard(self, name: str) -> bool:
+        """Whether a page takes what it is told: Gradio keeps the rest, figures and all, for callers that never ask."""
+        for _ in range(_HEARD_TENTHS):
+            if self.blocks.listening is None or self.blocks.listening[name]:
+                return True
+            await asyncio.sleep(0.1)
+        return False
 
     async def _before(self, visitor: Visitor, run_id: str) -> list[gr.ChatMessage]:
         """The visitor's earlier runs, when the run is one of their own."""

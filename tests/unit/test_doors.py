@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -25,6 +26,19 @@ async def _reading(scope: Scope, receive: Receive, send: Send) -> None:
     async for chunk in Request(scope, receive).stream():
         size += len(chunk)
     await PlainTextResponse(str(size))(scope, receive, send)
+
+
+def test_it_is_known_which_pages_listen_and_no_longer(tmp_path: Path) -> None:
+    listening: Counter[str] = Counter()
+    heard = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        heard.append(dict(listening))
+        await PlainTextResponse("")(scope, receive, send)
+
+    doors = Doors(app, uploads(tmp_path), listening=listening)
+    asked(doors, "GET", "/gradio_api/queue/data?session_hash=a1")
+    assert heard == [{"a1": 1}] and not listening
 
 
 def uploads(folder: Path, most: int = 10 * MB, spare: int = 0) -> Uploads:
