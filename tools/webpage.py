@@ -11,9 +11,10 @@ from tools.mass import remove
 from tools.page import Document
 
 _INVISIBLE = re.compile(r"(?i)(?:^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)")
+# Asked for as attributes: of their elements libxml2 would look up each among all it has found.
 _PERHAPS_INVISIBLE = etree.XPath(
-    "//@hidden/.. | //@style/.. | //@aria-hidden/.."
-)  # faster than [@hidden or ...]
+    "descendant-or-self::*/@*[name()='hidden' or name()='style' or name()='aria-hidden']"
+)
 _WRAPPERS = re.compile(
     r"(?i)</?(div|span|font|center|section|article|b|i|u|em|strong|big|small|a|p|main|header|footer|form|label|ins|del)\b[^<>]*>"
 )
@@ -73,7 +74,8 @@ def _title(root: etree._Element) -> str:
 def _drop_invisible(root: etree._Element) -> None:
     """Removes what a reader does not see, so that hidden words cannot speak to the model."""
     etree.strip_elements(root, "script", "style", "template", "noscript", with_tail=False)
-    for element in _PERHAPS_INVISIBLE(root):
+    for attribute in _PERHAPS_INVISIBLE(root):
+        element = attribute.getparent()
         tag = element.tag
         unseen = (
             element.get("hidden") is not None

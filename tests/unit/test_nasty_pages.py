@@ -190,11 +190,12 @@ _DEEP = "<div>" * 3000
     [
         ("/#place", "<h1>" + "[" * 400_000 + "</h1><p>Words of the page.</p>"),
         ("/#place", "<h1>" + "[](" * 200_000 + "</h1><p>Words of the page.</p>"),
+        ("/", "<p>Words of the page.</p>" + "<p hidden>" * 200_000),
         ("/", f"<p>Words of the page.</p>{_DEEP}" + "<a " * 200_000),
         ("/", f"<p>Words of the page.</p>{'<x>' * 3000}" + "<" * 400_000),
         ("/", "<p>Words of the page.</p><script>" + 'var ytInitialPlayerResponse={"a":{"b":1},' * 20_000),
     ],
-    ids=["brackets", "links", "open tags", "open marks", "films"],
+    ids=["brackets", "links", "hidden", "open tags", "open marks", "films"],
 )
 def test_a_page_made_to_keep_a_search_busy_for_hours_does_not_stall_the_app(path: str, body: str) -> None:
     assert visit(body, path, viewport_chars=2_000_000).text
