@@ -258,7 +258,17 @@ class TextBrowser:
             tables = tuple(frame_of(opened.text[a:b]) for a, b in near)
         links = links_of(text) if self._show_targets else _links_among(document, text)
         notes = "; ".join(part for part in (note, document.note) if part)
-        return Page(document.url, document.title, text, page, len(opened.spans), tuple(links), tables, notes)
+        return Page(
+            document.url,
+            document.title,
+            text,
+            page,
+            len(opened.spans),
+            tuple(links),
+            tables,
+            notes,
+            document.metadata,
+        )
 
     def _current(self) -> _Open:
         with self._lock:

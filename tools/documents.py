@@ -41,6 +41,9 @@ from tools.formats.workbook import workbook_document
 from tools.page import Document
 
 _MAX_SQUEEZED = 4
+# A page of more would hold up everything else in this process; one of fewer is read sooner than a process is asked.
+_MOST_TAGS = 20_000
+_PAGE_SECONDS = 40
 
 
 @dataclass(frozen=True)
@@ -163,8 +166,12 @@ def read_source(source: Source) -> Document:
 
 
 def _read(key: str, found: Format, source: Source) -> Document:
-    if found.apart and not apart.inside:
+    if apart.inside:
+        return read_as(found, source)
+    if found.apart:
         return apart.read_apart(source, key, found.label)
+    if key == "html" and source.content.count(b"<") > _MOST_TAGS:
+        return apart.read_apart(source, key, found.label, _PAGE_SECONDS)
     return read_as(found, source)
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tools.address import join
+from tools.metadata import NOTHING_SAID, Metadata
 from tools.tables import frame_of, frame_of_rows, table_spans
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Document:
     markdown: str
     note: str = ""
     sheets: tuple[tuple[tuple[str, ...], ...], ...] = field(default=(), compare=False, repr=False)
+    metadata: Metadata = NOTHING_SAID
 
     @cached_property
     def links(self) -> tuple[Link, ...]:
@@ -69,11 +71,13 @@ class Page:
     links: tuple[Link, ...] = ()
     tables: "tuple[pd.DataFrame, ...]" = field(default=(), compare=False, repr=False)
     note: str = ""
+    metadata: Metadata = NOTHING_SAID
 
     def __str__(self) -> str:
         place = f" (page {self.page} of {self.pages})" if self.pages > 1 else ""
+        said = f"\n{self.metadata}" if str(self.metadata) and self.page == 1 else ""
         note = f"\nNote: {self.note}" if self.note else ""
-        return f"{self.title or self.url}{place}\n{self.url}{note}\n\n{self.text}"
+        return f"{self.title or self.url}{place}\n{self.url}{said}{note}\n\n{self.text}"
 
 
 def links_of(markdown: str) -> Iterator[Link]:

@@ -57,7 +57,7 @@ def shell_document(document: Document, source: str) -> Document | None:
     note = (
         "this page is made by its scripts, which are not run here; what follows is the data that it carries"
     )
-    return Document(document.url, document.title or _title(root), text, note)
+    return Document(document.url, document.title or _title(root), text, note, metadata=document.metadata)
 
 
 def ways_out(source: str, url: str) -> str:

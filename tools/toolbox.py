@@ -118,7 +118,7 @@ class _PageTool(Tool):  # type: ignore[misc]
 
 class VisitPage(_PageTool):
     name = "visit_page"
-    description = "Reads a page by its address. Gives an object with .text, .links, .tables (DataFrames), .page and .pages."
+    description = "Reads a page by its address. Gives an object with .text, .links, .tables (DataFrames), .page, .pages and .metadata (.author, .published, .modified, .language, .canonical)."
     inputs = {  # noqa: RUF012
         "url": {"type": "any", "description": "address, or a search result"},
         "page": {"type": "any", "description": "page number of a long document", "nullable": True},

@@ -8,6 +8,7 @@ from tools.address import join
 from tools.maincontent import main_content
 from tools.markdown import TreeConverter
 from tools.mass import remove
+from tools.metadata import metadata_of
 from tools.page import Document
 
 _INVISIBLE = re.compile(r"(?i)(?:^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)")
@@ -29,6 +30,7 @@ def html_document(text: str, *, url: str = "", name: str = "", main_only: bool =
     title = _title(root)
     href = root.xpath("string(//base/@href)")
     base = join(url, str(href)) if href else url
+    metadata = metadata_of(root, base)
     _drop_invisible(root)
     body = root.find("body")
     whole = root if body is None else body
@@ -38,7 +40,7 @@ def html_document(text: str, *, url: str = "", name: str = "", main_only: bool =
     title = (
         title or (" ".join("".join(heading.itertext()).split())[:200] if heading is not None else "") or name
     )
-    return Document(url, title, markdown)
+    return Document(url, title, markdown, metadata=metadata)
 
 
 def _parse(text: str) -> etree._Element | None:

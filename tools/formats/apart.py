@@ -19,6 +19,7 @@ from typing import Any
 
 from tools.errors import Damaged, DocumentError
 from tools.formats.source import Source
+from tools.metadata import Metadata
 from tools.page import Document
 
 MEMORY_BYTES = 850_000_000
@@ -40,19 +41,21 @@ inside = False
 """Whether this process is such a child, whose files' own files are read where they are."""
 
 
-def read_apart(source: Source, key: str, kind: str) -> Document:
-    """The document in `source`, read by a process of its own. `key`: its format; `kind`: what to call it.
+def read_apart(source: Source, key: str, kind: str, seconds: int = CPU_SECONDS) -> Document:
+    """The document in `source`, read by a process of its own within so many seconds of CPU, 255 at most.
+
+    `key`: its format; `kind`: what to call it.
 
     Raises DocumentError, and Damaged when the reader found the file damaged.
     """
     head = json.dumps(asdict(replace(source, content=b"")) | {"content": len(source.content), "format": key})
     try:
-        answer = _asked(head.encode() + b"\n", source.content)
+        answer = _asked(head.encode() + b"\n", source.content, seconds)
     except (TimeoutError, ConnectionError):
         answer = b""
     if not answer:
         raise DocumentError(
-            f"{source.shown} is {kind} that cannot be read within {CPU_SECONDS} s and "
+            f"{source.shown} is {kind} that cannot be read within {seconds} s and "
             f"{MEMORY_BYTES // 1_000_000} MB: it is damaged or too large."
         )
     told: dict[str, Any] = json.loads(answer.decode("utf-8", "surrogatepass"))
@@ -61,12 +64,13 @@ def read_apart(source: Source, key: str, kind: str) -> Document:
     if "error" in told:
         raise (Damaged if told["damaged"] else DocumentError)(str(told["error"]))
     sheets = tuple(tuple(tuple(row) for row in sheet) for sheet in told["sheets"])
-    return Document(source.url, told["title"], told["markdown"], told["note"], sheets)
+    said = Metadata(**told["metadata"])
+    return Document(source.url, told["title"], told["markdown"], told["note"], sheets, said)
 
 
-def _asked(head: bytes, content: bytes) -> bytes:
+def _asked(head: bytes, content: bytes, seconds: int) -> bytes:
     """What a child answers, whole or nothing. Raises TimeoutError, ConnectionError."""
-    with _SERVER.child() as child:
+    with _SERVER.child(seconds) as child:
         deadline = time.monotonic() + WALL_SECONDS
         child.settimeout(WALL_SECONDS)
         child.sendall(head)
@@ -94,13 +98,13 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._owner = 0
 
-    def child(self) -> socket.socket:
-        """A connection to a new child. Raises ConnectionError when none can be had."""
+    def child(self, seconds: int = CPU_SECONDS) -> socket.socket:
+        """A connection to a new child, which has so many seconds of CPU. Raises ConnectionError when none can be had."""
         ours, theirs = socket.socketpair()
         with theirs:
             for _ in range(2):  # a server that has died, or that another process started, is replaced once
                 try:
-                    socket.send_fds(self._running(), [b"f"], [theirs.fileno()])
+                    socket.send_fds(self._running(), [bytes([seconds])], [theirs.fileno()])
                 except OSError:
                     self._forget()
                 else:

@@ -1,4 +1,5 @@
-"""The fork server as a program: stdin is a socket on which each message brings a connection for a new child.
+"""The fork server as a program: stdin is a socket on which each message brings a connection for a new child,
+and in its one byte the child's seconds of CPU.
 
 It never sees a file itself. Its children lock themselves before they read the
 first byte: they may read Python and these readers, and nothing else; they write
@@ -14,6 +15,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
@@ -60,22 +62,22 @@ def main() -> None:
             break
         for descriptor in descriptors:
             if (child := os.fork()) == 0:
-                _child(descriptor, level)
+                _child(descriptor, level, message[0])
             os.close(descriptor)
             overdue[child] = time.monotonic() + apart.WALL_SECONDS
     for pid in overdue:
         os.kill(pid, signal.SIGKILL)
 
 
-def _child(connection: int, level: Lock) -> None:
-    """Lock this process, answer, and end it; nothing of it returns to the server's loop."""
+def _child(connection: int, level: Lock, seconds: int) -> None:
+    """Lock this process, let it use so many seconds of CPU, answer, and end it; nothing of it returns to the server's loop."""
     try:
         os.dup2(connection, 0)
         os.closerange(3, 1024)
         gc.disable()  # it ends with its file: nothing of it needs to be collected
         apart.inside = True
         for kind, value in (
-            (resource.RLIMIT_CPU, apart.CPU_SECONDS),
+            (resource.RLIMIT_CPU, seconds),
             (resource.RLIMIT_NPROC, 0),
             (
                 resource.RLIMIT_DATA,
@@ -107,7 +109,7 @@ def _read() -> dict[str, object]:
     except Exception as error:  # noqa: BLE001 - a library that fails in its own way has found a damaged file
         return {"failed": type(error).__name__}
     shown = {"title": document.title, "markdown": document.markdown, "note": document.note}
-    return {**shown, "sheets": document.sheets}
+    return {**shown, "sheets": document.sheets, "metadata": asdict(document.metadata)}
 
 
 def _preload(names: Sequence[str]) -> None:
