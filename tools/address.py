@@ -32,6 +32,11 @@ class Address:
     target: str
     fragment: str
 
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        """What has to be the same for a key to be sent on."""
+        return self.scheme, self.host, self.port
+
 
 def parse_address(text: str, *, allow_local: bool = False, ports: frozenset[int] = frozenset()) -> Address:
     """The address that `text` names; a missing scheme means https. `ports`: open besides PORTS.

@@ -223,7 +223,7 @@ class Fetcher:
     def _part(
         self, address: Address, watch: Watch, headers: Mapping[str, str], body: bytes | None, hops: list[str]
     ) -> Answer:
-        host = address.host
+        origin = address.origin
         while True:
             hops.append(address.url)
             if self.manners.robots.mode == "obey":
@@ -236,8 +236,8 @@ class Fetcher:
                 raise FetchError(
                     f"{shown(hops[0])} only leads from one address to the next ({chain_of(hops)}).", hops[0]
                 )
-            body = body if answer.status in (307, 308) and address.host == host else None
-            headers = headers if address.host == host else {}
+            body = body if answer.status in (307, 308) and address.origin == origin else None
+            headers = headers if address.origin == origin else {}
 
     def _send(
         self,

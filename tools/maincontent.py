@@ -18,7 +18,8 @@ from tools.pictures import drop_words_of_pictures
 from tools.shelves import shelves
 
 _KEPT = frozenset("table tr td th tbody pre code h1 p body math mjx-container".split())
-_MARKED = etree.XPath(".//article | .//main | .//@itemprop[.='articleBody']/.. | .//@role[.='main']/..")
+# One walk: parents asked of attributes (`.//@role/..`) would each be looked up among all that were found.
+_MARKED = etree.XPath("descendant::*[self::article or self::main or @itemprop='articleBody' or @role='main']")
 _PIECES = frozenset("p pre td tr tbody table ul ol dl blockquote".split())
 _LITTLE = 250
 _TEASERS = 3

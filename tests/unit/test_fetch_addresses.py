@@ -147,6 +147,14 @@ def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPa
     assert socket.getaddrinfo is real
 
 
+def test_a_redirect_to_another_port_of_the_same_host_carries_no_header_and_no_body_on() -> None:
+    with LocalWeb({"/": "there"}) as other, LocalWeb({"/": Answer(307, {"Location": other.url()})}) as web:
+        answer = Fetcher(allow_local=True).part(web.url(), {"x-key": "of the first"}, b"its words")
+        assert answer.content == b"there"
+        assert (web.requests[0].headers["x-key"], web.requests[0].body) == ("of the first", b"its words")
+        assert (other.requests[0].headers.get("x-key"), other.requests[0].body) == (None, b"")
+
+
 def test_links_of_library_documents_stay_in_the_library() -> None:
     assert join("library://space/mars.md", "../earth/mountains.html#x") == "library://earth/mountains.html#x"
     assert join("library://space/mars.md", "../../../etc/passwd") == "library://etc/passwd"
