@@ -45,7 +45,7 @@ _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 # Pages that follow a run at once: less than what `launch` lets in, so that others can still ask and stop.
 MOST_FOLLOWED = 200
 
-# A browser begins to listen when its call was taken.
+# A browser begins to listen when its call was taken, and its calls may overtake each other.
 _HEARD_TENTHS = 100
 
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
@@ -168,7 +168,7 @@ class Page:
         self._visitors.leave(request.session_hash or "")
 
     async def _ask(self, message: dict[str, Any] | None, request: gr.Request) -> Update:
-        visitor = self._visitors.page(request.session_hash or "").visitor
+        visitor = await self._visitor(request.session_hash or "")
         text, files = (message["text"], message["files"]) if message else ("", [])
         try:
             run = await asyncio.to_thread(self._begin, visitor, text, [Path(file) for file in files])
@@ -181,6 +181,14 @@ class Page:
             self._chat: [*await self._before(visitor, run.id), question],
             self._run_id: run.id,
         }
+
+    async def _visitor(self, name: str) -> Visitor:
+        """Whose page it is. Who asks at once may be heard before their page is: the question is theirs all the same."""
+        for _ in range(_HEARD_TENTHS):
+            if self._visitors.known(name) is not None:
+                break
+            await asyncio.sleep(0.1)
+        return self._visitors.page(name).visitor
 
     async def _ask_picked(self, picked: Picked, request: gr.Request) -> Update:
         return await self._ask({"text": picked.text, "files": []}, request)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from gradio_client import Client
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from playwright.sync_api import Page as Tab
 
 from tests.agent_world import until
@@ -79,6 +79,29 @@ def test_stop_ends_the_run_at_once_and_the_question_can_be_asked_again(tab: Tab)
     expect(tab.locator("#chat .user-row")).to_have_count(2)
     stop_button(tab).click()
     expect(ended(tab, "Stopped by you")).to_have_count(2)
+
+
+def test_a_question_that_overtakes_the_arrival_of_its_page_is_still_the_visitors_own(
+    page: Tab, app: App
+) -> None:
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/queue/join*", hold_the_first)
+    page.goto(app.address)
+    with page.expect_request(lambda request: "queue/join" in request.url and len(held) > 0):
+        ask(page, "Think slowly about the Orme.")
+    held[0].continue_()
+    stop_button(page).click()
+    expect(ended(page, "Stopped")).to_be_visible()
+    page.reload()
+    ask(page, QUESTION)
+    expect(page.locator("#chat .user-row")).to_have_count(2)
 
 
 def test_a_closed_tab_loses_nothing_and_its_address_shows_the_run_again(tab: Tab) -> None:
