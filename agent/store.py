@@ -159,7 +159,7 @@ class Store:
     def own(self, run_id: str, visitor: str, previous: str) -> None:
         """Note whose run it is, and which of their runs it follows, if any."""
         with self._database.dispensable("whose run it is") as db:
-            db.execute("INSERT OR IGNORE INTO turns VALUES (?, ?, ?)", (run_id, visitor, previous))
+            db.execute("INSERT OR REPLACE INTO turns VALUES (?, ?, ?)", (run_id, visitor, previous))
 
     def conversation(self, run_id: str, visitor: str) -> list[str]:
         """The runs of a conversation up to this one, oldest first; empty when the run is not that visitor's."""

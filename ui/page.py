@@ -45,7 +45,7 @@ _TURN_LIGHT_OR_DARK = "() => { document.body.classList.toggle('dark'); }"
 # Pages that follow a run at once: less than what `launch` lets in, so that others can still ask and stop.
 MOST_FOLLOWED = 200
 
-# A browser begins to listen when its call was taken, and its calls may overtake each other.
+# A browser begins to listen when its call was taken.
 _HEARD_TENTHS = 100
 
 # Where the browser keeps its secret. Gradio mixes in a word that every page is sent: that is none.
@@ -155,7 +155,9 @@ class Page:
         run_id = _whole(str(dict(request.query_params or {}).get("run", "")))
         key = key_of(secret)
         own = run_id if store.conversation(run_id, key) else ""
-        self._visitors.arrive(request.session_hash or "", key, own)
+        visitor = self._visitors.arrive(request.session_hash or "", key, own).visitor
+        if visitor.key != key:
+            self._recognise(visitor, key, own)
         if run_id and store.run(run_id) is None:
             update[self._trouble] = _trouble(
                 "There is no run of that name here: it may be too old. Ask again."
@@ -164,11 +166,20 @@ class Page:
             update[self._run_id] = run_id
         return update
 
+    def _recognise(self, visitor: Visitor, key: str, own: str) -> None:
+        """Who asked before their page was heard of: the question is theirs all the same."""
+        with visitor.asking:
+            visitor.key = key
+            if visitor.last:
+                self._services.store.own(visitor.last, key, own)
+            else:
+                visitor.last = own
+
     def _leave(self, request: gr.Request) -> None:
         self._visitors.leave(request.session_hash or "")
 
     async def _ask(self, message: dict[str, Any] | None, request: gr.Request) -> Update:
-        visitor = await self._visitor(request.session_hash or "")
+        visitor = self._visitors.page(request.session_hash or "").visitor
         text, files = (message["text"], message["files"]) if message else ("", [])
         try:
             run = await asyncio.to_thread(self._begin, visitor, text, [Path(file) for file in files])
@@ -181,14 +192,6 @@ class Page:
             self._chat: [*await self._before(visitor, run.id), question],
             self._run_id: run.id,
         }
-
-    async def _visitor(self, name: str) -> Visitor:
-        """Whose page it is. Who asks at once may be heard before their page is: the question is theirs all the same."""
-        for _ in range(_HEARD_TENTHS):
-            if self._visitors.known(name) is not None:
-                break
-            await asyncio.sleep(0.1)
-        return self._visitors.page(name).visitor
 
     async def _ask_picked(self, picked: Picked, request: gr.Request) -> Update:
         return await self._ask({"text": picked.text, "files": []}, request)

@@ -63,8 +63,13 @@ class Visitors:
         return self._pages.get(name)
 
     def arrive(self, name: str, key: str, own: str) -> OpenPage:
-        """A page is opened. `own`: the run in its address when it is this browser's, whose conversation goes on."""
+        """A page is opened. `own`: the run in its address when it is this browser's, whose conversation goes on.
+
+        One that is open already, since its first question overtook it, stays as it is: its visitor has another key.
+        """
         with self._lock:
+            if (early := self._pages.get(name)) is not None:
+                return early
             at_hand = [*(page.visitor for page in self._pages.values()), *self._away]
             found = (visitor for visitor in at_hand if own and visitor.last == own and visitor.key == key)
             return self._open(name, next(found, None) or Visitor(key, own))

@@ -10,6 +10,7 @@ from agent.run import Run
 from tests.agent_world import App, MakeWorld, answer, until
 from tests.scripted_endpoint import reply
 from ui.page import Page
+from ui.visitors import key_of
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,16 @@ def test_a_reload_shows_the_conversation_and_goes_on_in_it(opened: Page, app: Ap
     third = ask(opened, app, "again", QUESTIONS[2])
     assert opened._visitors.page("again").visitor.session_id == session
     assert questions(opened, shown(opened, "again", third.id)) == list(QUESTIONS)
+
+
+def test_a_question_that_came_before_its_page_was_heard_of_is_its_visitors_own(
+    opened: Page, app: App
+) -> None:
+    first = ask(opened, app, "tab", QUESTIONS[0])
+    secret = arrive(opened, "tab")
+    second = ask(opened, app, "tab", QUESTIONS[1])
+    assert questions(opened, shown(opened, "tab", second.id)) == list(QUESTIONS[:2])
+    assert app.services.store.conversation(second.id, key_of(secret)) == [first.id, second.id]
 
 
 def test_who_comes_back_after_the_session_has_ended_is_understood_all_the_same(
