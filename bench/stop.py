@@ -35,7 +35,7 @@ OF_CPYTHON = {
     "an ignored interrupt": "import signal\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass",
     "time.sleep": "import time\ntime.sleep(60)",
     "500 MB in use": "kept = None\nkept = bytes(b'a') * (500 << 20)\nsum(range(10**11))",
-    "numpy": "import numpy\na = numpy.ones((6000, 6000))\nwhile True: a @ a",
+    "numpy": "kept = None  # of the one before, where its box was kept\nimport numpy\na = numpy.ones((6000, 6000))\nwhile True: a @ a",
     "a regular expression": "import re\nre.match('(a+)+$', 'a' * 60 + 'b')",
     "sympy": "import sympy\nsympy.factorint(2**521 - 3)",
 }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ui.untrusted import attribute, fenced, literal, prose, web_address
@@ -22,9 +22,9 @@ HOSTILE = [
 
 
 def outside_code(markdown: str) -> str:
-    """The Markdown without the fences and code elements that `prose` writes itself."""
+    """The Markdown without the fences and code elements that `prose` writes itself, whose borders stay borders."""
     without_fences = re.sub(r"(?ms)^(`{3,})[a-z]*\n.*?^\1$", "", markdown)
-    return re.sub(r"</?code>", "", without_fences)
+    return re.sub(r"</?code>", " ", without_fences)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -32,6 +32,7 @@ def test_markup_in_a_thought_or_an_answer_is_shown_as_text(text: str) -> None:
     assert "<" not in outside_code(prose(text))
 
 
+@example("`!`[")
 @given(st.text(alphabet="`~<>ab!\n []()\\ -1.", max_size=60))
 def test_no_mixture_of_fences_and_backticks_lets_markup_or_an_image_through(text: str) -> None:
     left = outside_code(prose(text))
