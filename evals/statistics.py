@@ -54,6 +54,11 @@ class Paired:
         tail = sum(math.comb(differ, number) for number in range(less + 1)) / float(2**differ)
         return min(1.0, 2 * tail)
 
+    @property
+    def p_shown(self) -> str:
+        """Three digits of it; "< 0.001" rather than a nought, which it never is."""
+        return "< 0.001" if self.p < 0.0005 else f"{self.p:.3f}"
+
 
 def paired(rights: Iterable[tuple[bool, bool]]) -> Paired:
     """One pair a question: whether the first run, and whether the second, got it right."""

@@ -92,7 +92,7 @@ def write_csv(entries: Sequence[Entry], path: Path) -> None:
                     len(group.asked),
                     *(f"{number:.4f}" for number in numbers),
                 ]
-                + ([pair.only_first, pair.only_second, f"{pair.p:.4f}"] if pair else ["", "", ""])
+                + ([pair.only_first, pair.only_second, f"{pair.p:.4g}"] if pair else ["", "", ""])
             )
 
 
@@ -121,7 +121,7 @@ def _row(entry: Entry, first: Entry) -> tuple[str, ...]:
         f"{group.seconds:,.1f}",
         f"{group.tokens:,.0f}",
         f"{group.steps:.1f}",
-        *((str(pair.only_first), str(pair.only_second), f"{pair.p:.3f}") if pair else ("", "", "")),
+        *((str(pair.only_first), str(pair.only_second), pair.p_shown) if pair else ("", "", "")),
     )
 
 

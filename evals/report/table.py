@@ -75,7 +75,7 @@ def paired_words(first: str, second: str, pair: Paired) -> str:
     return (
         f"Of {pair.count} questions that both were asked, {first} got {pair.both + pair.only_first} and"
         f" {second} got {pair.both + pair.only_second} right; {pair.only_first} only the first and"
-        f" {pair.only_second} only the second (McNemar, exact: p = {pair.p:.3f}), which {means}."
+        f" {pair.only_second} only the second (McNemar, exact p: {pair.p_shown}), which {means}."
     )
 
 

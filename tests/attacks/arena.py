@@ -7,12 +7,14 @@ import socket
 import struct
 import sysconfig
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.errors import BoxLost, CodeError
+from agent.errors import BoxLost, CodeError, Stopped
 from agent.sandbox.executor import SandboxExecutor
 from agent.sandbox.level import SMALL, Level
 from agent.sandbox.pool import BoxPool
@@ -21,6 +23,10 @@ from agent.sandbox.wire.limits import Limits
 TOKEN = "hf_not_a_real_token"
 NOTHING_LOCKED = Level(0, "nothing locked", "Where attacks must get through, or they would prove nothing.")
 LIMITS = Limits(step_seconds=15, grace_seconds=1, cpu_seconds=30, memory_bytes=256 << 20)
+
+_RUNS_FIRST = 0.3
+# An attack that holds up Stop for as long as it likes is over this on any machine.
+_STOP_CEILING = 10.0
 
 # What the attacks import: at level 2 nothing can be imported later, and a failed import would prove nothing.
 _PRELOAD = (
@@ -139,6 +145,21 @@ class Arena:
             return f"killed: {error}"
         finally:
             executor.cleanup()
+
+    def stopped(self, code: str) -> str:
+        """What comes of a click on Stop while `code` runs. How fast it is belongs to the bench."""
+        executor = self.box()
+        executor("1")
+        threading.Timer(_RUNS_FIRST, executor.cancel.set).start()
+        began = time.monotonic()
+        try:
+            executor(code)
+        except Stopped:
+            seconds = time.monotonic() - began - _RUNS_FIRST
+            return "stopped" if seconds < _STOP_CEILING else f"stopped after {seconds:.1f} s"
+        finally:
+            executor.cleanup()
+        return "it ended"
 
     def state(self) -> list[tuple[str, int, int, str]]:
         files = sorted(self.folder.rglob("*"))

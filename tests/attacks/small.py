@@ -1,12 +1,10 @@
 """The 29 attacks in the terms of level 3: what an attacker can write in Monty, and what must come of it."""
 
 import re
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.errors import CodeError, Stopped
+from agent.errors import CodeError
 from tests.attacks.arena import Arena, forged_calls, grown
 
 _AFTER = """
@@ -390,20 +388,9 @@ def odd_ends(arena: Arena) -> str:
 
 def stop_in_large_copies(arena: Arena) -> str:
     """A visitor clicks on Stop while Monty is busy within one operation."""
-    executor = arena.box()
-    executor("1")
-    threading.Timer(0.3, executor.cancel.set).start()
-    began = time.monotonic()
-    try:
-        executor(
-            "import re\nre.match('(a+)+$', 'a' * 40 + 'b')\nx = 10 ** 10 ** 7\nwhile True: x = sorted([x] * 10 ** 6)"
-        )
-    except Stopped:
-        seconds = time.monotonic() - began - 0.3
-        return "stopped" if seconds < 0.5 else f"stopped after {seconds:.1f} s"
-    finally:
-        executor.cleanup()
-    return "it ended"
+    return arena.stopped(
+        "import re\nre.match('(a+)+$', 'a' * 40 + 'b')\nx = 10 ** 10 ** 7\nwhile True: x = sorted([x] * 10 ** 6)"
+    )
 
 
 SMALL = {

@@ -50,14 +50,6 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Model) -> Iterat
         yield app
 
 
-@pytest.fixture
-def tab(page: Tab, app: App) -> Tab:
-    page.set_default_timeout(30_000)
-    page.goto(app.address)
-    page.get_by_role("textbox").wait_for()
-    return page
-
-
 def call(app: App, number: int) -> str:
     client = Client(app.address, verbose=False)
     return str(client.predict(f"I am visitor {number}.", api_name="/research")["answer"])

@@ -135,7 +135,7 @@ def test_two_evaluations_are_told_side_by_side(
     other.results_file().add(replace(RESULT, answer="0"))
     assert main(["set", "compare", str(folder.path), str(other.path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Of 1 questions that both were asked" in said and "p = 1.000" in said and "may be chance" in said
+    assert "Of 1 questions that both were asked" in said and "p: 1.000" in said and "may be chance" in said
 
 
 @pytest.mark.parametrize(

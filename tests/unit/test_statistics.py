@@ -55,6 +55,10 @@ def test_mcnemars_p_is_the_exact_one(first: int, second: int, p: float) -> None:
     assert Paired(3, second, first, 4).p == pytest.approx(p, abs=1e-5)
 
 
+def test_a_very_small_p_is_not_shown_as_a_nought() -> None:
+    assert [Paired(0, only, 0, 0).p_shown for only in (2, 6, 15)] == ["0.500", "0.031", "< 0.001"]
+
+
 def test_pairs_are_counted_by_who_was_right() -> None:
     pair = paired([(True, True), (True, False), (True, False), (False, True), (False, False)])
     assert (pair.both, pair.only_first, pair.only_second, pair.neither, pair.count) == (1, 2, 1, 1, 5)
